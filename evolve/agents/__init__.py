@@ -1,0 +1,1 @@
+"""The agents whose skills are improved."""

@@ -1,0 +1,48 @@
+"""What an agent is: a session over a folder in, how it ended out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from evolve.records.kinds import ErrorKind
+from evolve.records.row import Usage
+from evolve.records.task import Task
+
+
+@dataclass(frozen=True)
+class Session:
+    """One attempt: the task, its folder, the folder of installed skills, and the shared seed."""
+
+    task: Task
+    work: Path
+    skills: Path
+    seed: int
+
+
+@dataclass(frozen=True)
+class SessionEnd:
+    """How a session ended; ``kind`` is ``None`` when it ended well."""
+
+    reply: str
+    usage: Usage
+    kind: ErrorKind | None = None
+    detail: str = ""
+
+
+class Agent(Protocol):
+    """An agent that works on one session at a time."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything about the agent that can influence an outcome."""
+        ...
+
+    def run(self, session: Session) -> SessionEnd:
+        """Run one session; failures are told in its end, never raised."""
+        ...
+
+    def close(self) -> None:
+        """Release what the agent holds."""
+        ...

@@ -1,0 +1,96 @@
+"""The embedded agent: the skill is the system prompt, the reply is the answer or the edited files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from evolve.agents.base import Session, SessionEnd
+from evolve.agents.file_blocks import read_edits, user_message
+from evolve.corpus.loading import ANSWER_FILE
+from evolve.errors import EnvironmentFault
+from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
+from evolve.records.kinds import ErrorKind
+from evolve.records.row import Usage
+from evolve.skills import SKILL_FILE, split_frontmatter
+from evolve.snapshot import Snapshot
+
+ADAPTER_VERSION = 1
+
+
+class ChatAgent:
+    """An agent of one turn over any chat model; it runs no command."""
+
+    def __init__(self, model: ChatModel, *, temperature: float, costs_money: bool) -> None:
+        self._model = model
+        self._temperature = temperature
+        self._costs_money = costs_money
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The adapter, its sampling, and the model's own identity."""
+        return {
+            "adapter": "chat",
+            "adapter_version": ADAPTER_VERSION,
+            "temperature": str(self._temperature),
+            "model": dict(self._model.identity),
+        }
+
+    def run(self, session: Session) -> SessionEnd:
+        """Ask the model once; write the answer or the edits into the session's folder."""
+        request = self._request(session)
+        started = time.monotonic()
+        try:
+            reply = self._model.complete(request)
+        except ModelTimeout as error:
+            return SessionEnd("", self._usage(None, started), ErrorKind.AGENT_TIMEOUT, error.message)
+        except EnvironmentFault as error:
+            return SessionEnd("", self._usage(None, started), ErrorKind.SESSION_ERROR, error.message)
+        usage = self._usage(reply, started)
+        text = reply.text.replace("\r\n", "\n")
+        if session.task.kind == "answer":
+            (session.work / ANSWER_FILE).write_text(text, encoding="utf-8", errors="replace")
+            return SessionEnd(text, usage)
+        if not _write_edits(session, text):
+            return SessionEnd(text, usage, ErrorKind.NO_WORK_PRODUCED, "the reply changed no file")
+        return SessionEnd(text, usage)
+
+    def _request(self, session: Session) -> ChatRequest:
+        system = "\n\n".join(
+            split_frontmatter((folder / SKILL_FILE).read_text(encoding="utf-8"))[1]
+            for folder in sorted(session.skills.iterdir())
+        )
+        user = user_message(session.task.prompt, Snapshot.read(session.work).texts())
+        limits = session.task.limits
+        return ChatRequest(
+            messages=(Message("system", system), Message("user", user)),
+            max_output_tokens=limits.max_output_tokens,
+            temperature=self._temperature,
+            seed=session.seed,
+            wall_s=limits.wall_s,
+        )
+
+    def _usage(self, reply: ChatReply | None, started: float) -> Usage:
+        return Usage(
+            input_tokens=reply.input_tokens if reply else None,
+            cached_input_tokens=reply.cached_input_tokens if reply else None,
+            output_tokens=reply.output_tokens if reply else None,
+            cost_usd_micros=None if self._costs_money else 0,
+            session_ms=round((time.monotonic() - started) * 1000),
+        )
+
+    def close(self) -> None:
+        """Release the model."""
+        self._model.close()
+
+
+def _write_edits(session: Session, reply: str) -> bool:
+    before = Snapshot.read(session.work)
+    for path, text in read_edits(reply, tuple(sorted(before.files))).items():
+        target: Path = session.work / path
+        if not target.parent.resolve().is_relative_to(session.work.resolve()) or target.is_dir():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", errors="replace")
+    return Snapshot.read(session.work).digest != before.digest

@@ -1,0 +1,71 @@
+"""The form in which a chat model sees files and gives them back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from evolve.errors import InputError
+from evolve.files import safe_relative
+from evolve.scoring.submission import code_blocks
+
+_LABEL = re.compile(r"(?:^|\n)[#*\s`]*(?:file\s*:?\s*)?([\w][\w./-]*\.[\w]+)[`*]*\s*:?[`*]*\s*$", re.IGNORECASE)
+
+
+def show_file(path: str, text: str) -> str:
+    """Render a file as a labelled fenced block."""
+    language = PurePosixPath(path).suffix.removeprefix(".") or "text"
+    return f"{path}:\n{show_block(language, text)}"
+
+
+def show_block(language: str, text: str) -> str:
+    """Render a fenced block whose fence is longer than any in the text."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def user_message(prompt: str, files: Iterable[tuple[str, str]]) -> str:
+    """Render a task's prompt with its visible files."""
+    return "\n\n".join([prompt.strip(), *(show_file(path, text) for path, text in files)])
+
+
+def good_reply(files: list[tuple[str, str]]) -> str:
+    """Render edited files as the reply that the parser below reads back."""
+    if len(files) == 1:
+        path, text = files[0]
+        return show_block(PurePosixPath(path).suffix.removeprefix(".") or "text", text)
+    return "\n\n".join(show_file(path, text) for path, text in files)
+
+
+def read_edits(reply: str, known: tuple[str, ...]) -> dict[str, str]:
+    """Read edited files out of a reply.
+
+    A block belongs to the path in its info string, or in the line before it; a lone unnamed block belongs to
+    the only file there is. Blocks that name no safe path are left out.
+    """
+    blocks = code_blocks(reply)
+    edits: dict[str, str] = {}
+    for block in blocks:
+        named = _named_path(block.info, reply[: block.start], known)
+        if named is None and len(known) == 1 and len(blocks) == 1:
+            named = known[0]
+        if named is not None:
+            edits[named] = block.content
+    return edits
+
+
+def _named_path(info: str, before: str, known: tuple[str, ...]) -> str | None:
+    words = [word.removeprefix("path=").removeprefix("file=").strip("\"'") for word in info.split()]
+    label = _LABEL.search(before.rstrip(" \t\n")[-300:])
+    candidates = [word for word in words if word in known or "." in word or "/" in word]
+    if label:
+        candidates.append(label[1])
+    for candidate in candidates:
+        try:
+            return safe_relative(candidate, where="reply").as_posix()
+        except InputError:
+            continue
+    return None

@@ -1,0 +1,1 @@
+"""Measuring arms: plan, run, journal, resume and reuse."""

@@ -1,0 +1,169 @@
+"""Planning a sweep: which cells, in which order, fresh or reused."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from evolve.bench.identity import cell_identity
+from evolve.bench.reuse import ReuseIndex
+from evolve.corpus.loading import LoadedTask
+from evolve.digest import sha256_json
+from evolve.records.kinds import Role
+from evolve.records.plan import Arm, Plan, PlannedCell, Purpose, Source
+from evolve.records.policy import Policy
+from evolve.records.row import CellIdentity
+from evolve.sandbox.base import Sandbox
+from evolve.skills import Skill
+
+
+@dataclass(frozen=True)
+class PlanArm:
+    """An arm before it is planned."""
+
+    name: str
+    role: Role
+    skill: Skill
+    overlay_sha256: str | None = None
+
+    def record(self) -> Arm:
+        """Return the arm as it stands in a plan."""
+        return Arm(
+            name=self.name,
+            role=self.role,
+            skill=self.skill.name,
+            fingerprint=self.skill.fingerprint,
+            overlay_sha256=self.overlay_sha256,
+        )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Arms that are compared with one another over the same tasks."""
+
+    arms: tuple[PlanArm, ...]
+    tasks: tuple[LoadedTask, ...]
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """What a sweep is to measure; the same request has the same id."""
+
+    purpose: Purpose
+    context: str
+    groups: tuple[Group, ...]
+    runs: int
+    agent: dict[str, Any]
+    sandbox: Sandbox
+
+    @property
+    def arms(self) -> tuple[PlanArm, ...]:
+        """All arms of all groups."""
+        return tuple(arm for group in self.groups for arm in group.arms)
+
+    def sweep_id(self) -> str:
+        """Return the id: purpose, skill, and a digest of everything that is to be measured."""
+        content = [
+            [arm.record().json_value() for arm in self.arms],
+            [[task.id, task.task_sha256, task.oracle_sha256] for group in self.groups for task in group.tasks],
+            [self.purpose, self.context, self.runs, self.agent],
+            cell_identity(self.groups[0].tasks[0], "0" * 64, self.agent, self.sandbox, 0).runtime_sha256,
+        ]
+        names = {arm.skill.name for arm in self.arms}
+        name = next(iter(names)) if len(names) == 1 else "all-skills"
+        return f"{self.purpose}-{name}-{sha256_json(content)[:12]}"
+
+
+@dataclass(frozen=True)
+class _Slot:
+    arm: PlanArm
+    task: LoadedTask
+    run: int
+    identity: CellIdentity
+
+
+def balanced_orders(arms: int, blocks: int, rng: random.Random) -> list[list[int]]:
+    """Return the order of the arms in each block; each arm goes first equally often, within one.
+
+    Args:
+        arms: How many arms there are.
+        blocks: How many (task, run) blocks there are.
+        rng: The seeded source of order.
+
+    """
+    base = list(range(arms))
+    rng.shuffle(base)
+    shifts = [block % arms for block in range(blocks)]
+    rng.shuffle(shifts)
+    return [base[shift:] + base[:shift] for shift in shifts]
+
+
+def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
+    slots = []
+    for number, group in enumerate(request.groups):
+        rng = random.Random(f"{seed}-{number}")
+        tasks = list(group.tasks)
+        blocks = [(run, task) for run in range(request.runs) for task in rng.sample(tasks, len(tasks))]
+        orders = balanced_orders(len(group.arms), len(blocks), rng)
+        for (run, task), order in zip(blocks, orders, strict=True):
+            for position in order:
+                arm = group.arms[position]
+                identity = cell_identity(task, arm.skill.fingerprint, request.agent, request.sandbox, run)
+                slots.append(_Slot(arm=arm, task=task, run=run, identity=identity))
+    return slots
+
+
+def _choose_canaries(found: dict[int, Source], slots: list[_Slot], canaries: int, seed: str) -> set[int]:
+    """Choose, among the cells of each wholly reused arm, those that are paid for afresh."""
+    chosen: set[int] = set()
+    for name in sorted({slot.arm.name for slot in slots}):
+        cells = [index for index, slot in enumerate(slots) if slot.arm.name == name]
+        if all(index in found for index in cells):
+            chosen.update(random.Random(f"{seed}-canary-{name}").sample(cells, min(canaries, len(cells))))
+    return chosen
+
+
+def make_plan(request: SweepRequest, policy: Policy, index: ReuseIndex, now: datetime) -> Plan:
+    """Plan every cell of a sweep, with what will happen to it and why."""
+    sweep = request.sweep_id()
+    slots = _slots(request, sweep)
+    found: dict[int, Source] = {}
+    reasons: dict[int, str] = {}
+    for number, slot in enumerate(slots):
+        if slot.arm.role is Role.CANDIDATE:
+            reasons[number] = "a candidate's cell"
+            continue
+        reusable = index.find(slot.identity.digest())
+        if isinstance(reusable, str):
+            reasons[number] = reusable
+        else:
+            found[number] = reusable.source
+            reasons[number] = f"measured {reusable.source.measured_at:%Y-%m-%d} in {reusable.source.sweep}"
+    canaries = _choose_canaries(found, slots, policy.canaries, sweep)
+    cells = tuple(
+        PlannedCell(
+            index=number,
+            arm=slot.arm.name,
+            role=slot.arm.role,
+            split=slot.task.task.split,
+            identity=slot.identity,
+            action="canary" if number in canaries else "reuse" if number in found else "fresh",
+            reason=reasons[number],
+            source=found.get(number),
+        )
+        for number, slot in enumerate(slots)
+    )
+    return Plan(
+        sweep=sweep,
+        purpose=request.purpose,
+        context=request.context,
+        created_at=now,
+        runs=request.runs,
+        max_attempts=policy.max_attempts,
+        outage_streak=policy.outage_streak,
+        agent=request.agent,
+        arms=tuple(arm.record() for arm in request.arms),
+        cells=cells,
+    )

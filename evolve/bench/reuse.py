@@ -1,0 +1,108 @@
+"""Finding rows that may stand in for cells of a new sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from evolve.digest import sha256_bytes
+from evolve.errors import EvolveError
+from evolve.records.base import read_jsonl
+from evolve.records.kinds import Role
+from evolve.records.plan import Source
+from evolve.records.row import Row
+
+ROWS_FILE = "rows.jsonl"
+REPLIES_FOLDER = "replies"
+
+
+@dataclass(frozen=True)
+class Reusable:
+    """A row that may be reused, and where it was measured."""
+
+    row: Row
+    source: Source
+    reply: Path | None
+
+
+@dataclass
+class ReuseIndex:
+    """Reusable rows by cell key, and why other keys have none."""
+
+    rows: dict[str, Reusable] = field(default_factory=dict)
+    refusals: dict[str, str] = field(default_factory=dict)
+
+    def find(self, key: str) -> Reusable | str:
+        """Return the reusable row of a key, or the reason why there is none."""
+        return self.rows.get(key) or self.refusals.get(key, "never measured")
+
+
+def outcome_of(row: Row) -> tuple[object, ...]:
+    """Return what two measurements of one deterministic cell must agree on."""
+    return (row.resolved, row.kind, row.reply_sha256, row.work_sha256)
+
+
+def stored_reply(sweep: Path, digest: str) -> Path:
+    """Return where a sweep keeps a reply."""
+    return sweep / REPLIES_FOLDER / f"{digest}.md"
+
+
+def build_index(sweeps: Path, *, now: datetime, max_age_days: int) -> ReuseIndex:
+    """Index the rows of all sweeps below a folder.
+
+    A row is reusable when it is valid, was not a candidate's, is younger than the limit counted from its
+    first measurement, and its reply still has its digest. Two sources that claim one key and differ block it.
+    """
+    index = ReuseIndex()
+    if not sweeps.is_dir():
+        return index
+    oldest = now - timedelta(days=max_age_days)
+    for path in sorted(sweeps.glob(f"*/{ROWS_FILE}")):
+        try:
+            for row in read_jsonl(Row, path):
+                _add(index, row, path.parent, oldest, now)
+        except EvolveError:
+            continue
+    return index
+
+
+def _add(index: ReuseIndex, row: Row, sweep: Path, oldest: datetime, now: datetime) -> None:
+    key = row.key
+    if row.reused is not None or index.refusals.get(key) == "two sources differ":
+        return
+    refusal = _refusal(row, sweep, oldest, now)
+    if refusal:
+        if key not in index.rows:
+            index.refusals[key] = refusal
+        return
+    known = index.rows.get(key)
+    if known is not None and outcome_of(known.row) != outcome_of(row):
+        del index.rows[key]
+        index.refusals[key] = "two sources differ"
+        return
+    if known is None or row.measured_at < known.row.measured_at:
+        source = Source(sweep=sweep.name, row_sha256=row.digest(), measured_at=row.measured_at)
+        reply = stored_reply(sweep, row.reply_sha256) if row.reply_sha256 else None
+        index.rows[key] = Reusable(row=row, source=source, reply=reply)
+
+
+def _refusal(row: Row, sweep: Path, oldest: datetime, now: datetime) -> str | None:
+    if row.role is Role.CANDIDATE:
+        return "a candidate's rows are never reused"
+    if row.void:
+        return f"the row was void ({row.kind})"
+    if row.measured_at < oldest:
+        return f"measured {row.measured_at:%Y-%m-%d}, too long ago"
+    if row.measured_at > now:
+        return "measured in the future"
+    if row.reply_sha256 and not _holds(stored_reply(sweep, row.reply_sha256), row.reply_sha256):
+        return "its reply is gone or was changed"
+    return None
+
+
+def _holds(path: Path, digest: str) -> bool:
+    try:
+        return sha256_bytes(path.read_bytes()) == digest
+    except OSError:
+        return False

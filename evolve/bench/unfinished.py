@@ -1,0 +1,21 @@
+"""Finding sweeps that were interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evolve.bench.journal import fold, read_events
+from evolve.bench.runner import JOURNAL_FILE
+from evolve.errors import EvolveError
+
+
+def latest_unfinished_sweep(sweeps: Path) -> Path | None:
+    """Return the sweep whose journal was written last among those that did not come to their end."""
+    journals = sorted(sweeps.glob(f"*/{JOURNAL_FILE}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in journals:
+        try:
+            if not fold(read_events(path)).finished:
+                return path.parent
+        except EvolveError:
+            continue
+    return None

@@ -1,0 +1,49 @@
+"""``evolve benchmark``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evolve.cli.decisions import decision_text
+from evolve.cli.opening import here, open_bench
+from evolve.cli.output import emit, json_option
+
+
+@click.command("benchmark", short_help="Measure an overlay against the incumbent on the sealed tasks, and decide.")
+@click.argument("overlay", type=click.Path(path_type=Path))
+@click.option("--plan", "plan_only", is_flag=True, help="Print what would be measured, and stop.")
+@click.option("--no-reuse", is_flag=True, help="Measure the incumbent afresh.")
+@json_option
+def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool) -> None:
+    """Measure an overlay against the incumbent, paired, on the sealed tasks; decide; write the evidence.
+
+    The look is entered in promotion/ledger.jsonl before the first cell. The same overlay against the same
+    incumbent is measured once; asking again shows what was decided.
+
+    Example: evolve benchmark overlays/purchase-json-demonstrate-1a2b3c4d
+    """
+    from evolve.overlays import read_overlay, validate_overlay
+    from evolve.promote.confirm import Confirmation
+
+    workspace = here()
+    skills = workspace.skills()
+    frozen = read_overlay(overlay, skills)
+    incumbent = workspace.skill(frozen.skill)
+    with open_bench(workspace, as_json=as_json) as (bench, _):
+        validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
+        confirmation = Confirmation(bench, incumbent, frozen, "by-hand")
+        if plan_only:
+            from evolve.cli.plans import plan_text
+
+            plan = confirmation.plan(reuse=not no_reuse)
+            emit(plan.json_value(), plan_text(plan), as_json=as_json)
+            return
+        evidence = confirmation.run(reuse=not no_reuse)
+    folder = workspace.relative(evidence.folder)
+    value = {"evidence": folder, "decision": evidence.promotion.decision.json_value()}
+    text = f"{decision_text(evidence.promotion.decision)}\nevidence: {folder}"
+    if evidence.promotion.decision.outcome == "promote":
+        text += f"\nnext: evolve promote {overlay}"
+    emit(value, text, as_json=as_json)

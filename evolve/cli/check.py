@@ -1,0 +1,51 @@
+"""``evolve check``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from evolve.cli.opening import here
+from evolve.cli.output import emit, json_option, table
+from evolve.errors import ExitCode
+
+
+@click.command("check", short_help="Test the workspace: skills, tasks, references and policy.")
+@json_option
+def command(as_json: bool) -> int:
+    """Test the workspace: skills, tasks, references and policy.
+
+    Every good reference must pass its checks, every bad one must fail, and so must doing nothing. No model is
+    called. Exit 2 when something is wrong.
+
+    Example: evolve check
+    """
+    from evolve.corpus.loading import load_corpus
+    from evolve.corpus.selftest import check_corpus, split_counts
+    from evolve.sandbox.choose import choose_sandbox
+    from evolve.stats.multiplicity import alpha_at
+
+    workspace = here()
+    corpus, skills, policy = load_corpus(workspace.corpus), workspace.skills(), workspace.policy()
+    sandbox, note = choose_sandbox()
+    faults = check_corpus(corpus, skills, sandbox)
+    counts = {name: split_counts(corpus, name) for name in skills}
+    lines = [table([[name, *map(str, count.values())] for name, count in counts.items()], _HEADER)]
+    if note is not None:
+        lines.append(f"warning: {note}")
+    for name, count in counts.items():
+        smallest, alpha = 0.5 ** count["sealed"], alpha_at(1, policy.alpha)
+        if smallest > alpha:
+            lines.append(
+                f"warning: {name}: {count['sealed']} sealed tasks cannot prove a gain "
+                f"(smallest p {smallest:.3g}, first look {alpha:.3g}); have at least 6, better 12"
+            )
+    lines += [f"FAULT  {fault.task}: {fault.text}" for fault in faults]
+    lines.append(f"{len(corpus.tasks)} tasks, {len(faults)} faults")
+    value = {"skills": counts, "faults": [asdict(fault) for fault in faults], "sandbox": sandbox.name}
+    emit(value, "\n".join(lines), as_json=as_json)
+    return ExitCode.USAGE if faults else ExitCode.DONE
+
+
+_HEADER = ["skill", "train", "selection", "sealed"]

@@ -1,0 +1,52 @@
+"""``evolve generation``."""
+
+from __future__ import annotations
+
+import click
+
+from evolve.cli.opening import here, open_bench
+from evolve.cli.output import emit, json_option
+
+
+@click.command("generation", short_help="Propose, screen, confirm, decide and, with --apply, commit.")
+@click.option("--skill", help="The skill; by default the one with most failing train rows.")
+@click.option(
+    "--operator",
+    "operators",
+    multiple=True,
+    type=click.Choice(("demonstrate", "lesson", "lesson+demonstrate", "reflect")),
+    help="An operator to try; may be given several times. Default: those of evolve.yaml.",
+)
+@click.option("--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed.")
+@click.option("--branch", help="Commit on this branch; a new one is made at HEAD.")
+@json_option
+def command(skill: str | None, operators: tuple[str, ...], apply_: bool, branch: str | None, as_json: bool) -> None:
+    """Run one generation: propose candidates, screen them, confirm the best on sealed tasks, decide.
+
+    "Nothing better was found" is a normal outcome, and exit 0. Without --apply nothing is committed.
+
+    Example: evolve generation --skill purchase-json --apply --branch evolve/weekly
+    """
+    from evolve.cli.generations import generation_text, run_generation
+    from evolve.errors import InputError
+    from evolve.generation.state import latest_unfinished, new_generation
+    from evolve.promote.apply import Target, check_branch
+    from evolve.promote.git import Repository
+    from evolve.records.generation import Request
+
+    if branch and not apply_:
+        raise InputError("--branch goes with --apply", code="usage")
+    workspace = here()
+    repository = Repository(workspace.root)
+    if apply_:
+        check_branch(Target(workspace, repository, branch))
+    if skill is not None:
+        workspace.skill(skill)
+    with open_bench(workspace, as_json=as_json) as (bench, models):
+        unfinished = latest_unfinished(workspace.generations)
+        if unfinished is not None:
+            bench.progress.note(f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")
+        request = Request(skill=skill, operators=operators, apply=apply_, branch=branch)
+        state = new_generation(workspace.generations, request, repository.head())
+        run_generation(bench, models, state)
+    emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)

@@ -1,0 +1,80 @@
+"""Running a generation and printing how it ended."""
+
+from __future__ import annotations
+
+from evolve.bench.measure import Bench
+from evolve.cli.decisions import decision_text
+from evolve.cli.opening import Models
+from evolve.cli.output import table
+from evolve.files import write_atomic, writer_lock
+from evolve.generation.loop import GenerationLoop, report_path
+from evolve.generation.state import GenerationState
+from evolve.overlays import FrozenOverlay, overlay_diff
+from evolve.promote.apply import frozen_overlay
+from evolve.promote.evidence import Evidence, read_evidence
+from evolve.promote.git import Repository
+from evolve.report.markdown import generation_report
+from evolve.skills import Skill
+from evolve.snapshot import Snapshot
+from evolve.workspace import Workspace
+
+
+def run_generation(bench: Bench, models: Models, state: GenerationState) -> None:
+    """Run a generation to its end and write its report.
+
+    Raises:
+        BusyError: Another generation runs in this workspace.
+
+    """
+    repository = Repository(bench.workspace.root)
+    lock = bench.workspace.generations / ".lock"
+    with writer_lock(lock, f"a generation in {bench.workspace.root}"):
+        GenerationLoop(bench, state, repository, models.proposer).run()
+        evidence = evidence_of_generation(bench.workspace, state)
+        diff = evidence_diff(bench.workspace, repository, evidence) if evidence else ""
+        write_atomic(report_path(state), generation_report(state.record, evidence, diff).encode("utf-8"))
+
+
+def evidence_of_generation(workspace: Workspace, state: GenerationState) -> Evidence | None:
+    """Return the evidence of a generation's finalist, if it had one."""
+    return read_evidence(workspace.root / state.record.evidence) if state.record.evidence else None
+
+
+def evidence_diff(workspace: Workspace, repository: Repository, evidence: Evidence) -> str:
+    """Return the diff of an overlay against the text that it was measured against, as far as it is at hand."""
+    overlay: FrozenOverlay = frozen_overlay(evidence)
+    name = evidence.promotion.skill
+    commits = repository.commits_with_trailer("Evolve-Overlay", evidence.promotion.overlay_sha256)
+    promoted = [c for c in commits if c.trailers.get("Evolve-Evidence") == evidence.promotion_sha256]
+    if promoted and repository.branch() is not None:
+        folder = next(iter(evidence.promotion.overlay_files)).rsplit("/", 1)[0]
+        before = {
+            path.removeprefix(folder + "/"): data.decode("utf-8", errors="replace")
+            for path in evidence.promotion.base_files
+            if (data := repository.blob(f"{promoted[0].sha}^", path)) is not None
+        }
+        return overlay_diff(Skill(name, folder, Snapshot.of_texts(before)), overlay)
+    return overlay_diff(workspace.skill(name), overlay)
+
+
+def generation_text(workspace: Workspace, state: GenerationState) -> str:
+    """Return how a generation ended: candidates, decision, where the report is, and what to do next."""
+    record = state.record
+    rows = [["incumbent", record.incumbent_train or "", record.incumbent_selection or "", ""]]
+    for proposal in record.proposals:
+        finalist = proposal.overlay_sha256 is not None and proposal.overlay_sha256 == record.finalist
+        note = f"refused: {proposal.refused}" if proposal.refused else "finalist" if finalist else ""
+        rows.append([proposal.operator, proposal.train or "", proposal.selection or "", note])
+    lines = [f"\ngeneration {record.id}: {record.skill}", table(rows, ["candidate", "train", "selection", ""])]
+    evidence = evidence_of_generation(workspace, state)
+    if evidence is not None:
+        lines.append(decision_text(evidence.promotion.decision))
+    lines.append(record.summary)
+    if record.commit:
+        lines.append(f"commit: {record.commit[:12]}")
+    elif record.outcome == "promote" and record.evidence:
+        lines.append(f"next: evolve promote {record.evidence}")
+    lines.append(f"report: {workspace.relative(report_path(state))}")
+    if evidence is not None:
+        lines.append("check it: evolve audit --all")
+    return "\n".join(lines)

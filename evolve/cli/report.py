@@ -1,0 +1,85 @@
+"""``evolve report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evolve.cli.opening import here
+from evolve.cli.output import json_option, say
+from evolve.errors import InputError
+from evolve.workspace import Workspace
+
+
+@click.command("report", short_help="Show a generation, a sweep or a promotion as Markdown.")
+@click.argument("what", required=False)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead.")
+@json_option
+def command(what: str | None, output: Path | None, as_json: bool) -> None:
+    """Show a generation, a sweep or a promotion as Markdown.
+
+    WHAT is the id of a generation or sweep, or a folder below promotion/; by default the newest generation.
+
+    Example: evolve report g0001 --output report.md
+    """
+    from evolve.files import write_atomic
+
+    text = _json(here(), what) if as_json else _markdown(here(), what)
+    if output is not None:
+        write_atomic(output, text.encode("utf-8"))
+        say(f"written: {output}", err=True)
+    else:
+        say(text.rstrip("\n"))
+
+
+def _found(workspace: Workspace, what: str | None) -> tuple[str, Path]:
+    from evolve.bench.runner import PLAN_FILE
+    from evolve.generation.state import STATE_FILE
+    from evolve.promote.apply import evidence_of
+
+    if what is None:
+        newest = max(workspace.generations.glob(f"g*/{STATE_FILE}"), default=None)
+        if newest is None:
+            raise InputError("there is no generation yet", hint="evolve generation", code="nothing-to-report")
+        return "generation", newest.parent
+    name = Path(what).name
+    if (workspace.generations / name / STATE_FILE).exists():
+        return "generation", workspace.generations / name
+    if (workspace.sweeps / name / PLAN_FILE).exists():
+        return "sweep", workspace.sweeps / name
+    folder = evidence_of(workspace, what)
+    if folder is None:
+        raise InputError(f"{what}: no generation, sweep or promotion", hint="evolve report --help", code="not-found")
+    return "promotion", folder
+
+
+def _markdown(workspace: Workspace, what: str | None) -> str:
+    from evolve.bench.reuse import ROWS_FILE
+    from evolve.bench.runner import PLAN_FILE
+    from evolve.cli.generations import evidence_diff, evidence_of_generation
+    from evolve.generation.state import open_generation
+    from evolve.promote.evidence import read_evidence
+    from evolve.promote.git import Repository
+    from evolve.records.base import read_json, read_jsonl
+    from evolve.records.plan import Plan
+    from evolve.records.row import Row
+    from evolve.report.markdown import generation_report, promotion_report, sweep_report
+
+    kind, folder = _found(workspace, what)
+    if kind == "sweep":
+        rows = tuple(read_jsonl(Row, folder / ROWS_FILE)) if (folder / ROWS_FILE).exists() else ()
+        return sweep_report(read_json(Plan, folder / PLAN_FILE), rows)
+    repository = Repository(workspace.root)
+    if kind == "promotion":
+        evidence = read_evidence(folder)
+        return promotion_report(evidence, evidence_diff(workspace, repository, evidence))
+    state = open_generation(folder)
+    found = evidence_of_generation(workspace, state)
+    return generation_report(state.record, found, evidence_diff(workspace, repository, found) if found else "")
+
+
+def _json(workspace: Workspace, what: str | None) -> str:
+    files = {"generation": "generation.json", "sweep": "plan.json", "promotion": "promotion.json"}
+    kind, folder = _found(workspace, what)
+    return (folder / files[kind]).read_text(encoding="utf-8")

@@ -1,0 +1,88 @@
+"""``evolve resume``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evolve.bench.measure import FROZEN_FOLDER, Bench
+from evolve.cli.decisions import decision_text
+from evolve.cli.opening import here, open_bench
+from evolve.cli.output import emit, json_option
+from evolve.errors import InputError
+from evolve.workspace import Workspace
+
+
+@click.command("resume", short_help="Finish an interrupted generation or sweep.")
+@click.argument("what", required=False)
+@json_option
+def command(what: str | None, as_json: bool) -> None:
+    """Finish an interrupted generation or sweep; no settled cell is paid for again.
+
+    WHAT is the id of a generation or of a sweep; by default the newest unfinished generation, or else the
+    newest unfinished sweep.
+
+    Example: evolve resume g0001
+    """
+    from evolve.cli.generations import generation_text, run_generation
+    from evolve.generation.state import STATE_FILE, latest_unfinished, open_generation
+
+    workspace = here()
+    name = Path(what).name if what else None
+    generation = workspace.generations / name if name else None
+    if generation is not None and (generation / STATE_FILE).exists():
+        state = open_generation(generation)
+    elif name is None and (found := latest_unfinished(workspace.generations)):
+        state = found
+    else:
+        _resume_sweep(workspace, name, as_json=as_json)
+        return
+    if state.record.finished_at is None:
+        with open_bench(workspace, as_json=as_json) as (bench, models):
+            run_generation(bench, models, state)
+    emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
+
+
+def _resume_sweep(workspace: Workspace, name: str | None, *, as_json: bool) -> None:
+    from evolve.bench.runner import PLAN_FILE
+    from evolve.bench.unfinished import latest_unfinished_sweep
+
+    folder = workspace.sweeps / name if name else latest_unfinished_sweep(workspace.sweeps)
+    if folder is None:
+        emit({"resumed": None}, "nothing is unfinished", as_json=as_json)
+        return
+    if not (folder / PLAN_FILE).exists():
+        raise InputError(f"{name}: no generation and no sweep of this name", hint="evolve resume, without a name")
+    with open_bench(workspace, as_json=as_json) as (bench, _):
+        _finish(workspace, bench, folder, as_json=as_json)
+
+
+def _finish(workspace: Workspace, bench: Bench, folder: Path, *, as_json: bool) -> None:
+    from evolve.bench.runner import PLAN_FILE
+    from evolve.overlays import read_overlay
+    from evolve.promote.confirm import Confirmation
+    from evolve.records.base import read_json
+    from evolve.records.plan import Plan
+
+    plan = read_json(Plan, folder / PLAN_FILE)
+    digests = [arm.overlay_sha256 for arm in plan.arms if arm.overlay_sha256]
+    if plan.purpose != "sealed" or not digests:
+        result = bench.resume(folder)
+        resolved = sum(row.resolved for row in result.rows)
+        text = f"{plan.sweep}: finished, {resolved} of {len(result.rows)} cells resolved"
+        emit({"sweep": plan.sweep, "cells": len(result.rows), "resolved": resolved}, text, as_json=as_json)
+        return
+    incumbents = workspace.skills()
+    overlay = read_overlay(folder / FROZEN_FOLDER / digests[0][:12], incumbents)
+    confirmation = Confirmation(bench, workspace.skill(overlay.skill), overlay, plan.context)
+    if confirmation.request().sweep_id() != plan.sweep:
+        raise InputError(
+            f"{plan.sweep}: the skill, a task, the agent or evolve itself has changed since it was planned",
+            hint="bring it back, or benchmark afresh; the rows stay",
+            code="sweep-outdated",
+        )
+    evidence = confirmation.run()
+    where = workspace.relative(evidence.folder)
+    value = {"evidence": where, "decision": evidence.promotion.decision.json_value()}
+    emit(value, f"{decision_text(evidence.promotion.decision)}\nevidence: {where}", as_json=as_json)

@@ -1,0 +1,1 @@
+"""The corpus: tasks, splits, and the tests of the tasks themselves."""

@@ -1,0 +1,123 @@
+"""Loading tasks with their hidden oracles into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evolve.digest import sha256_json
+from evolve.errors import InputError
+from evolve.records.base import parse_record, read_yaml
+from evolve.records.checks import CommandCheck, PythonCallsCheck
+from evolve.records.kinds import Split
+from evolve.records.task import Oracle, Task
+from evolve.records.yaml_source import YamlSource
+from evolve.snapshot import Snapshot
+
+ANSWER_FILE = "answer.md"
+_PARTS = {"task.yaml", "seed", "oracle", "reference"}
+
+
+@dataclass(frozen=True)
+class LoadedTask:
+    """A task with its files; ``oracle_files`` are captured before any agent runs."""
+
+    task: Task
+    seed: Snapshot
+    oracle: Oracle
+    oracle_files: Snapshot = field(repr=False)
+    good: Snapshot = field(repr=False)
+    bad: Snapshot = field(repr=False)
+    task_sha256: str
+    oracle_sha256: str
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self.task.id
+
+    @property
+    def runs_model_code(self) -> bool:
+        """Whether grading executes what the agent wrote."""
+        checks = (*self.task.verify, *self.oracle.checks)
+        return any(isinstance(check, CommandCheck | PythonCallsCheck) for check in checks)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All tasks, sorted by id."""
+
+    tasks: tuple[LoadedTask, ...]
+
+    def of(self, skill: str, *splits: Split) -> tuple[LoadedTask, ...]:
+        """Return the tasks of a skill, of some splits or of all."""
+        return tuple(
+            task
+            for task in self.tasks
+            if skill in task.task.skills and (not splits or task.task.split in splits)
+        )
+
+    def get(self, identifier: str) -> LoadedTask:
+        """Return a task by id.
+
+        Raises:
+            InputError: There is none.
+        """
+        for task in self.tasks:
+            if task.id == identifier:
+                return task
+        raise InputError(f"no task {identifier!r} in the corpus", code="no-task")
+
+
+def sealed_digest(tasks: tuple[LoadedTask, ...]) -> str:
+    """Return the digest that names a set of sealed tasks in the ledger."""
+    return sha256_json({task.id: [task.task_sha256, task.oracle_sha256] for task in tasks})
+
+
+def load_task(folder: Path) -> LoadedTask:
+    """Load one task folder.
+
+    Raises:
+        InputError: The message names file, line and field.
+    """
+    files = Snapshot.read(folder, max_files=2000)
+    path = folder / "task.yaml"
+    task = read_yaml(Task, path)
+    if task.id != folder.name:
+        raise InputError(f"{path}: id: {task.id!r} must equal its folder's name {folder.name!r}", code="task-id")
+    for name in sorted({file.split("/", 1)[0] for file in files.files} - _PARTS):
+        raise InputError(f"{folder / name}: a task holds {', '.join(sorted(_PARTS))} only", code="unknown-file")
+    oracle_files = files.below("oracle")
+    oracle_path = folder / "oracle" / "oracle.yaml"
+    if "oracle.yaml" not in oracle_files.files:
+        raise InputError(f"{oracle_path}: no such file", hint="every task needs a hidden check", code="no-oracle")
+    source = YamlSource.parse(oracle_files.text("oracle.yaml"), str(oracle_path))
+    oracle = parse_record(Oracle, source.value, str(oracle_path), source=source)
+    seed = files.below("seed")
+    if task.kind == "edit" and not seed.files:
+        raise InputError(f"{folder / 'seed'}: an edit task needs files to edit", code="no-seed")
+    public = {"task": task.json_value(), "seed": seed.digest}
+    return LoadedTask(
+        task=task,
+        seed=seed,
+        oracle=oracle,
+        oracle_files=oracle_files,
+        good=files.below("reference/good"),
+        bad=files.below("reference/bad"),
+        task_sha256=sha256_json(public),
+        oracle_sha256=oracle_files.digest,
+    )
+
+
+def load_corpus(folder: Path) -> Corpus:
+    """Load every task below a folder.
+
+    Raises:
+        InputError: The folder is missing or empty, or a task is invalid.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder", hint="see corpus in evolve.yaml", code="no-corpus")
+    tasks = tuple(load_task(path) for path in sorted(folder.iterdir()) if path.is_dir())
+    if not tasks:
+        raise InputError(f"{folder}: no task in it", hint="evolve init writes three to start from", code="no-task")
+    return Corpus(tasks=tasks)

@@ -1,0 +1,140 @@
+"""Digests: canonical JSON, content and tree digests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from evolve.errors import InputError
+
+TREE_FRAME = b"evolve-tree-v1\0"
+
+
+def canonical_json(value: object) -> bytes:
+    """Return the RFC 8785 form of a JSON value.
+
+    Raises:
+        InputError: The value has no canonical form (NaN, an integer beyond 2^53, a lone surrogate).
+
+    """
+    import rfc8785
+
+    try:
+        return rfc8785.dumps(value)  # type: ignore[arg-type]
+    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError) as error:
+        raise InputError(f"no canonical JSON: {error}", code="not-canonical") from error
+
+
+def sha256_bytes(data: bytes) -> str:
+    """Return the lower-case hexadecimal SHA-256 of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sha256_json(value: object) -> str:
+    """Return the SHA-256 of the canonical JSON of a value."""
+    return sha256_bytes(canonical_json(value))
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 of a file's content, read in blocks."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def refuse_ambiguous_names(names: list[str], where: Path) -> None:
+    """Refuse relative paths that could mean two things on another file system.
+
+    Raises:
+        InputError: A name holds CR, LF or NUL, or two names collide after NFC and case folding.
+
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if any(character in name for character in "\r\n\0"):
+            raise InputError(f"{where}: the name {name!r} holds a control character", code="unsafe-name")
+        key = unicodedata.normalize("NFC", name).casefold()
+        if key in seen:
+            raise InputError(
+                f"{where}: {seen[key]!r} and {name!r} are one name on some file systems",
+                hint="rename one of them",
+                code="name-collision",
+            )
+        seen[key] = name
+
+
+def tree_files(root: Path, *, max_files: int = 10_000) -> list[tuple[str, Path]]:
+    """List the files and links below a folder as (POSIX relative path, path), sorted by UTF-8 path.
+
+    Raises:
+        InputError: The tree holds a device, socket or pipe, a link that leaves it, an ambiguous name,
+            a name that is not UTF-8, or more than ``max_files`` entries.
+
+    """
+    found: list[tuple[str, Path]] = []
+    for folder, folder_names, file_names in os.walk(root):
+        base = Path(folder)
+        for name in [*folder_names, *file_names]:
+            path = base / name
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                continue
+            relative = PurePosixPath(path.relative_to(root)).as_posix()
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                raise InputError(f"{path}: not a file, folder or link", code="special-file")
+            if stat.S_ISLNK(mode):
+                _refuse_escaping_link(root, path)
+            found.append((relative, path))
+            if len(found) > max_files:
+                raise InputError(f"{root}: more than {max_files} files", code="too-many-files")
+    try:
+        found.sort(key=lambda entry: entry[0].encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InputError(f"{root}: a file name is not UTF-8", code="unsafe-name") from error
+    refuse_ambiguous_names([relative for relative, _ in found], root)
+    return found
+
+
+def _refuse_escaping_link(root: Path, link: Path) -> None:
+    target = Path(os.readlink(link))
+    resolved = Path(os.path.normpath(link.parent / target))
+    if target.is_absolute() or not resolved.is_relative_to(root):
+        raise InputError(f"{link}: the link leaves its folder", code="escaping-link")
+
+
+def _frame(part: bytes) -> bytes:
+    return len(part).to_bytes(8, "big") + part
+
+
+def digest_entries(entries: Iterable[tuple[str, bytes, bool, bytes]]) -> str:
+    """Return the digest of (path, kind, executable, content) entries, in any order.
+
+    SHA-256 over the entries sorted by UTF-8 path; each entry is its kind, path, executable bit and content,
+    every part framed by its length in eight big-endian bytes.
+    """
+    digest = hashlib.sha256(TREE_FRAME)
+    for path, kind, executable, content in sorted(entries, key=lambda entry: entry[0].encode("utf-8")):
+        for part in (kind, path.encode("utf-8"), b"1" if executable else b"0", content):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def tree_digest(root: Path) -> str:
+    """Return the digest of a folder: paths, executable bits, contents and link targets.
+
+    Empty folders do not count.
+
+    Raises:
+        InputError: See :func:`tree_files`.
+
+    """
+    return digest_entries(_entry(relative, path) for relative, path in tree_files(root))
+
+
+def _entry(relative: str, path: Path) -> tuple[str, bytes, bool, bytes]:
+    if path.is_symlink():
+        return relative, b"link", False, os.readlink(path).encode("utf-8")
+    return relative, b"file", bool(path.stat().st_mode & stat.S_IXUSR), path.read_bytes()

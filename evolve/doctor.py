@@ -1,0 +1,104 @@
+"""Whether this machine can do what a workspace asks of it, and how to mend what it cannot."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from evolve.errors import EvolveError, InputError
+from evolve.records.workspace import HttpModelSpec
+from evolve.sandbox.choose import choose_sandbox
+from evolve.workspace import Workspace, find_workspace
+
+MIN_FREE_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One thing that was looked at; ``required`` ones make the machine unfit when they fail."""
+
+    what: str
+    fine: bool
+    found: str
+    fix: str = ""
+    required: bool = True
+
+
+def _python() -> Diagnosis:
+    found = platform.python_version()
+    return Diagnosis("python", sys.version_info >= (3, 11), found, "use Python 3.11 or newer")
+
+
+def _git() -> Diagnosis:
+    executable = shutil.which("git")
+    if executable is None:
+        return Diagnosis("git", False, "not installed", "apt install git")
+    version = subprocess.run([executable, "--version"], capture_output=True, text=True, check=False)
+    return Diagnosis("git", version.returncode == 0, version.stdout.strip())
+
+
+def _containment() -> Diagnosis:
+    sandbox, note = choose_sandbox()
+    fix = "apt install bubblewrap; without it graders run model-written code uncontained"
+    found = "bubblewrap: seen to deny files, writes, network and environment" if note is None else note
+    return Diagnosis("containment", note is None, found if note is None else f"{sandbox.name}: {found}", fix, False)
+
+
+def _disk(folder: Path) -> Diagnosis:
+    free = shutil.disk_usage(folder).free
+    return Diagnosis("disk", free >= MIN_FREE_BYTES, f"{free / 1024**3:.1f} GiB free", "free some space", False)
+
+
+def _workspace(start: Path) -> tuple[Diagnosis, Workspace | None]:
+    try:
+        workspace = find_workspace(start)
+        workspace.policy()
+        count = len(workspace.skills())
+    except EvolveError as error:
+        return Diagnosis("workspace", False, error.message, error.hint or "evolve check", False), None
+    return Diagnosis("workspace", True, f"{workspace.root}: {count} skills"), workspace
+
+
+def _model(workspace: Workspace, name: str) -> Diagnosis:
+    what = f"model {name}"
+    spec = workspace.spec.models.get(name)
+    if spec is None:
+        return Diagnosis(what, False, "not declared in evolve.yaml", "declare it below models:")
+    if isinstance(spec, HttpModelSpec):
+        missing = spec.key_env is not None and not os.environ.get(spec.key_env)
+        key = f"the variable {spec.key_env} is {'empty' if missing else 'set'}" if spec.key_env else "no key needed"
+        return Diagnosis(what, not missing, f"{spec.model} at {spec.base_url}; {key}", f"export {spec.key_env}=...")
+    return _local_model(workspace, name, spec.weights)
+
+
+def _local_model(workspace: Workspace, name: str, weights: str) -> Diagnosis:
+    from evolve.models.build import build_model
+    from evolve.models.processor import read_processor
+
+    what = f"model {name}"
+    lacking = read_processor().lacks("avx2", "fma")
+    if lacking:
+        return Diagnosis(what, False, f"the processor lacks {' and '.join(lacking)}", "use an HTTP model")
+    try:
+        model = build_model(workspace.spec, name, workspace.root)
+        found = f"{weights}: installed, runtime {model.identity.get('runtime')}"
+    except InputError as error:
+        return Diagnosis(what, False, error.message, error.hint or "")
+    except EvolveError as error:
+        return Diagnosis(what, False, error.message, error.hint or f"evolve models install {weights}")
+    return Diagnosis(what, True, found)
+
+
+def diagnose(start: Path) -> list[Diagnosis]:
+    """Look at everything a generation needs; nothing is changed and nothing is paid for."""
+    found, workspace = _workspace(start)
+    diagnoses = [_python(), _git(), _containment(), _disk(start), found]
+    if workspace is not None:
+        names = dict.fromkeys([workspace.spec.agent.model, workspace.spec.proposer.model])
+        diagnoses += [_model(workspace, name) for name in names]
+    return diagnoses

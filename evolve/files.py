@@ -1,0 +1,107 @@
+"""Writing files so that a crash leaves the old state or the new one, never a part."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from evolve.errors import BusyError, EnvironmentFault, InputError
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make a rename or a new name in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write a file through a temporary neighbour, fsync and rename.
+
+    Raises:
+        EnvironmentFault: The file system refused; the old content is untouched.
+
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise EnvironmentFault(f"{path}: cannot be written: {error.strerror}") from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(mode)
+        temporary.replace(path)
+        fsync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise EnvironmentFault(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy a folder's files to a folder that must not exist, keeping links as links."""
+    shutil.copytree(source, target, symlinks=True)
+
+
+def safe_relative(text: str, *, where: str) -> PurePosixPath:
+    """Read a relative POSIX path from untrusted text.
+
+    Raises:
+        InputError: It is empty, absolute, climbs out, enters ``.git``, or holds control characters.
+
+    """
+    path = PurePosixPath(text)
+    parts = path.parts
+    bad = (
+        not text
+        or path.is_absolute()
+        or "\\" in text
+        or any(ord(character) < 32 for character in text)
+        or any(part in ("..", ".") or part.casefold() == ".git" for part in parts)
+        or not parts
+    )
+    if bad:
+        raise InputError(f"{where}: {text!r} is not a path inside the folder", code="unsafe-path")
+    return path
+
+
+@contextlib.contextmanager
+def writer_lock(path: Path, what: str) -> Iterator[None]:
+    """Hold the lock of the one writer of something.
+
+    Args:
+        path: The lock file; it holds the writer's process id while it is held.
+        what: What is locked, for the message.
+
+    Raises:
+        BusyError: Another process holds it; the message says which.
+
+    """
+    import filelock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(path, timeout=0)
+    holder = path.with_suffix(".pid")
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        pid = holder.read_text(encoding="utf-8").strip() if holder.exists() else "unknown"
+        raise BusyError(
+            f"{what} is being written by another process (pid {pid})",
+            hint="wait for it to end, or stop it; what it has paid for is kept",
+        ) from error
+    try:
+        holder.write_text(f"{os.getpid()}\n", encoding="utf-8")
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        lock.release()

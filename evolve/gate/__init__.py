@@ -1,0 +1,1 @@
+"""The promotion gate: numbers in, a decision with reasons out."""

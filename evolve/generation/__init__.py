@@ -1,0 +1,1 @@
+"""One generation: evidence, proposals, screening, confirmation, promotion."""

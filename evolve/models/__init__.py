@@ -1,0 +1,1 @@
+"""Model transports: local weights, and HTTP endpoints."""

@@ -1,0 +1,46 @@
+"""Building the model that ``evolve.yaml`` names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evolve.errors import InputError
+from evolve.models.base import ChatModel
+from evolve.records.workspace import HttpModelSpec, WorkspaceSpec
+
+
+def build_model(spec: WorkspaceSpec, name: str, root: Path) -> ChatModel:
+    """Return a model of the workspace; weights are found, not loaded.
+
+    Raises:
+        InputError: ``evolve.yaml`` declares no model of this name.
+        EnvironmentFault: The weights are not installed.
+
+    """
+    if name not in spec.models:
+        raise InputError(
+            f"evolve.yaml: models: no model named {name!r}", hint=f"models there: {', '.join(spec.models)}"
+        )
+    model = spec.models[name]
+    if isinstance(model, HttpModelSpec):
+        from evolve.models.openai_compatible import OpenAICompatibleModel
+
+        return OpenAICompatibleModel(model.base_url, model.model, key_env=model.key_env)
+    from evolve.models.local import LocalModel
+    from evolve.models.weights import resolve
+
+    path = root / model.weights
+    weights = resolve(str(path) if path.is_file() else model.weights)
+    return LocalModel(
+        weights.path,
+        name=weights.name,
+        digest=weights.sha256,
+        threads=model.threads,
+        context=model.context,
+        shared_machine=model.shared_machine,
+    )
+
+
+def costs_money(spec: WorkspaceSpec, name: str) -> bool:
+    """Whether calls of a model may be billed; local weights never are."""
+    return isinstance(spec.models[name], HttpModelSpec)

@@ -1,0 +1,1 @@
+"""Evidence, promotion, ledger and audit."""

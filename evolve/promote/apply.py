@@ -1,0 +1,266 @@
+"""Promoting: the checks, then the files, the ledger and one commit, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from evolve.corpus.loading import Corpus, sealed_digest
+from evolve.digest import sha256_bytes
+from evolve.errors import EvidenceFault, EvolveError, InputError
+from evolve.files import write_atomic, writer_lock
+from evolve.gate.decide import decide
+from evolve.overlays import FrozenOverlay, validate_overlay
+from evolve.promote import ledger
+from evolve.promote.evidence import OVERLAY_FOLDER, Evidence, gate_input
+from evolve.promote.git import Repository
+from evolve.records.base import jsonl_bytes
+from evolve.records.kinds import Outcome, Split
+from evolve.records.promotion import Promotion
+from evolve.snapshot import Snapshot
+from evolve.workspace import Workspace
+
+CLOCK_SLACK = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a commit goes and what it takes along."""
+
+    workspace: Workspace
+    repository: Repository
+    branch: str | None = None
+
+
+def _refuse(code: str, message: str, hint: str | None = None) -> EvidenceFault:
+    return EvidenceFault(message, hint=hint, code=code)
+
+
+def check_branch(target: Target) -> None:
+    """Refuse a branch that the commit could not go to, before anything is paid for.
+
+    Raises:
+        InputError: The branch's name is invalid, or it exists and is not the current one.
+
+    """
+    if target.branch is None or target.branch == target.repository.branch():
+        return
+    if not target.repository.valid_branch_name(target.branch):
+        raise InputError(f"--branch: {target.branch!r} is not a name for a branch", code="branch-name")
+    if target.repository.has_branch(target.branch):
+        raise InputError(
+            f"the branch {target.branch!r} exists and is not the current one",
+            hint=f"git switch {target.branch}, or give another --branch",
+            code="branch-exists",
+        )
+
+
+def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *, now: datetime) -> None:
+    """Check everything that a promotion must hold to, as things stand now.
+
+    Raises:
+        EvidenceFault: The first check that fails, by its code.
+
+    """
+    promotion = evidence.promotion
+    if sha256_bytes(jsonl_bytes(evidence.rows)) != promotion.rows_sha256:
+        raise _refuse("rows-changed", f"{evidence.folder}/rows.jsonl: not the rows that were decided on")
+    decision = decide(gate_input(promotion, evidence.rows))
+    if decision.canonical() != promotion.decision.canonical():
+        raise _refuse("decision-differs", f"{evidence.folder}: the rows give another decision than the one stored")
+    if decision.outcome is not Outcome.PROMOTE:
+        blocking = "; ".join(reason.text for reason in decision.reasons if reason.blocking)
+        raise _refuse("not-promotable", f"the gate says {decision.outcome}: {blocking}", "evolve report shows it all")
+    if promotion.generated_at > now + CLOCK_SLACK:
+        raise _refuse("from-the-future", f"{evidence.folder}: generated_at lies in the future")
+    if promotion.expires_at < now:
+        raise _refuse("expired", f"{evidence.folder}: expired on {promotion.expires_at:%Y-%m-%d}", "measure it again")
+    if workspace.policy().digest() != promotion.policy_sha256:
+        raise _refuse("policy-changed", "the policy in force is not the one that was decided under", "measure it again")
+    sealed = corpus.of(promotion.skill, Split.SEALED)
+    if sealed_digest(sealed) != promotion.sealed_sha256:
+        raise _refuse("sealed-changed", "the sealed tasks have changed since they were measured", "measure it again")
+    entry = ledger.find_entry(ledger.read_ledger(workspace.promotion), "decision", promotion.sweep)
+    if entry is None or entry.evidence_sha256 != evidence.promotion_sha256:
+        raise _refuse("not-in-ledger", "the ledger does not know this evidence")
+
+
+def frozen_overlay(evidence: Evidence) -> FrozenOverlay:
+    """Return the overlay as it was measured.
+
+    Raises:
+        EvidenceFault: Its bytes are not those that were measured.
+
+    """
+    overlay = FrozenOverlay(evidence.promotion.lineage, Snapshot.read(evidence.folder / OVERLAY_FOLDER))
+    if overlay.digest != evidence.promotion.overlay_sha256:
+        raise _refuse("overlay-changed", f"{evidence.folder}/{OVERLAY_FOLDER}: not the overlay that was measured")
+    return overlay
+
+
+def _current(workspace: Workspace, path: str) -> str | None:
+    file = workspace.root / path
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        raise _refuse("base-changed", f"{path}: not a plain file")
+    return sha256_bytes(file.read_bytes()) if file.exists() else None
+
+
+def check_bases(evidence: Evidence, target: Target) -> None:
+    """Compare each file that is to be replaced with what was measured against, on disk and in HEAD.
+
+    A file that already holds the new bytes, as after a crash between writing and committing, is let through.
+
+    Raises:
+        EvidenceFault: A base has drifted, is missing or appeared.
+
+    """
+    for path, base in evidence.promotion.base_files.items():
+        new = evidence.promotion.overlay_files[path]
+        found = _current(target.workspace, path)
+        if found not in (base, new):
+            raise _refuse("base-changed", f"{path}: changed since it was measured", "propose and measure again")
+        committed = target.repository.blob("HEAD", path)
+        if (sha256_bytes(committed) if committed is not None else None) != base:
+            raise _refuse("base-uncommitted", f"{path}: what was measured is not what HEAD holds", "commit it first")
+
+
+def promotion_message(promotion: Promotion, promotion_sha256: str) -> str:
+    """Return the commit message of a promotion, with the trailers that bind it to its evidence."""
+    estimate = promotion.decision.estimates[0]
+    reasons = "\n".join(f"- {reason.text}" for reason in promotion.decision.reasons)
+    return (
+        f"Promote {promotion.lineage.operator} overlay of {promotion.skill}: {estimate.value:+.0f} points\n\n"
+        f"Measured on {estimate.tasks} sealed tasks x {estimate.runs} runs, paired with the incumbent.\n\n"
+        f"{reasons}\n\n{_trailers(promotion, promotion_sha256)}"
+    )
+
+
+def _trailers(promotion: Promotion, promotion_sha256: str) -> str:
+    return (
+        f"Evolve-Overlay: {promotion.overlay_sha256}\n"
+        f"Evolve-Evidence: {promotion_sha256}\n"
+        f"Evolve-Policy: {promotion.policy_sha256}\n"
+        f"Evolve-Rows: {promotion.rows_sha256}\n"
+    )
+
+
+def record_message(promotion: Promotion, promotion_sha256: str) -> str:
+    """Return the message of the commit that records a candidate which was not promoted."""
+    blocking = "\n".join(f"- {reason.text}" for reason in promotion.decision.reasons if reason.blocking)
+    outcome = promotion.decision.outcome.value.replace("_", " ")
+    return (
+        f"Record look {promotion.ledger.look} at the sealed tasks of {promotion.skill}: {outcome}\n\n"
+        f"{blocking}\n\n{_trailers(promotion, promotion_sha256)}"
+    )
+
+
+def _evidence_paths(workspace: Workspace, evidence: Evidence) -> list[str]:
+    return [
+        workspace.relative(evidence.folder),
+        workspace.relative(workspace.promotion / ledger.LEDGER_FILE),
+    ]
+
+
+def _commit(target: Target, paths: list[str], message: str) -> str:
+    if target.branch is not None and target.branch != target.repository.branch():
+        check_branch(target)
+        target.repository.switch_to_new(target.branch)
+    return target.repository.commit(paths, message)
+
+
+def record(evidence: Evidence, target: Target) -> str:
+    """Commit the evidence and the ledger of a candidate that was not promoted; returns the commit."""
+    message = record_message(evidence.promotion, evidence.promotion_sha256)
+    return _commit(target, _evidence_paths(target.workspace, evidence), message)
+
+
+def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callable[[str], None] = lambda _: None) -> str:
+    """Apply a promotable overlay and commit it with its evidence; returns the commit.
+
+    Args:
+        evidence: The evidence, read from its folder.
+        target: The workspace, its repository, and the branch to commit on.
+        corpus: The corpus as it stands now.
+        step: Told the name of each step before it is taken.
+
+    Raises:
+        EvidenceFault: A check refuses; nothing was changed.
+        EnvironmentFault: Writing or committing failed; everything is as it was.
+        BusyError: Another process is promoting.
+
+    """
+    workspace = target.workspace
+    with writer_lock(workspace.promotion / ".promote.lock", "a promotion"):
+        check_branch(target)
+        check_promotable(evidence, workspace, corpus, now=datetime.now(UTC))
+        check_bases(evidence, target)
+        overlay = frozen_overlay(evidence)
+        _check_candidate(evidence, overlay, workspace, corpus)
+        paths = [*overlay.files.files, *_evidence_paths(workspace, evidence)]
+        restore = _remember(
+            workspace, [*overlay.files.files, workspace.relative(workspace.promotion / ledger.LEDGER_FILE)]
+        )
+        try:
+            step("write")
+            overlay.files.write(workspace.root)
+            step("ledger")
+            _enter(evidence, workspace)
+            step("commit")
+            return _commit(target, paths, promotion_message(evidence.promotion, evidence.promotion_sha256))
+        except (EvolveError, KeyboardInterrupt):
+            restore()
+            target.repository.unstage(paths)
+            raise
+
+
+def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, workspace: Workspace, corpus: Corpus) -> None:
+    skill = workspace.skill(evidence.promotion.skill)
+    fingerprints = {arm.role.value: arm.fingerprint for arm in evidence.promotion.arms}
+    if skill.fingerprint == fingerprints["candidate"]:
+        return
+    if skill.fingerprint != fingerprints["incumbent"]:
+        raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", "propose and measure again")
+    validate_overlay(overlay, skill, corpus, str(evidence.folder / OVERLAY_FOLDER))
+
+
+def _remember(workspace: Workspace, paths: list[str]) -> Callable[[], None]:
+    before = {
+        path: (workspace.root / path).read_bytes() if (workspace.root / path).exists() else None for path in paths
+    }
+
+    def restore() -> None:
+        for path, data in before.items():
+            if data is None:
+                (workspace.root / path).unlink(missing_ok=True)
+            else:
+                write_atomic(workspace.root / path, data)
+
+    return restore
+
+
+def _enter(evidence: Evidence, workspace: Workspace) -> None:
+    promotion = evidence.promotion
+    ledger.append(
+        workspace.promotion,
+        entry="promotion",
+        skill=promotion.skill,
+        overlay_sha256=promotion.overlay_sha256,
+        sweep=promotion.sweep,
+        sealed_sha256=promotion.sealed_sha256,
+        look=promotion.ledger.look,
+        alpha=promotion.ledger.alpha,
+        outcome=promotion.decision.outcome,
+        evidence_sha256=evidence.promotion_sha256,
+    )
+
+
+def evidence_of(workspace: Workspace, text: str) -> Path | None:
+    """Return the evidence folder that a command-line argument names, if it names one."""
+    for path in (Path(text), workspace.root / text, workspace.promotion / text):
+        if (path / "promotion.json").is_file():
+            return path.resolve()
+        if path.name == "promotion.json" and path.is_file():
+            return path.parent.resolve()
+    return None

@@ -1,0 +1,191 @@
+"""Writing and reading the evidence of a decided candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import evolve
+from evolve.bench.identity import runtime_digest
+from evolve.bench.runner import JOURNAL_FILE, SweepResult
+from evolve.corpus.loading import LoadedTask, sealed_digest
+from evolve.digest import sha256_bytes, sha256_file
+from evolve.errors import EvidenceFault
+from evolve.files import write_atomic
+from evolve.gate.decide import GateInput, decide
+from evolve.overlays import FrozenOverlay, base_digests
+from evolve.promote.attest import envelope
+from evolve.records.base import jsonl_bytes, read_json, read_jsonl
+from evolve.records.ledger import LedgerEntry
+from evolve.records.policy import Policy
+from evolve.records.promotion import (
+    CanaryRecord,
+    LedgerPosition,
+    Promotion,
+    ReuseRecord,
+    SealedTask,
+    Spend,
+)
+from evolve.records.row import Row
+from evolve.skills import Skill
+
+PROMOTION_FILE = "promotion.json"
+ROWS_FILE = "rows.jsonl"
+ATTESTATION_FILE = "attestation.json"
+OVERLAY_FOLDER = "overlay"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A folder of evidence, read."""
+
+    folder: Path
+    promotion: Promotion
+    promotion_sha256: str
+    rows: tuple[Row, ...]
+
+
+def total(figures: list[int | None]) -> int | None:
+    """Return a sum; unknown as soon as one figure is unknown."""
+    return None if any(figure is None for figure in figures) else sum(figure or 0 for figure in figures)
+
+
+def spend_of(rows: tuple[Row, ...], voided: tuple[Row, ...]) -> Spend:
+    """Return what was paid for: fresh rows and voided attempts; reused rows cost nothing again."""
+    fresh = [row for row in rows if row.reused is None]
+    paid = [*(row for row in fresh if not row.void), *voided]
+    return Spend(
+        fresh_rows=len([row for row in fresh if not row.void]),
+        reused_rows=len(rows) - len(fresh),
+        voided_attempts=len(voided),
+        input_tokens=total([row.usage.input_tokens for row in paid]),
+        output_tokens=total([row.usage.output_tokens for row in paid]),
+        cost_usd_micros=total([row.usage.cost_usd_micros for row in paid]),
+    )
+
+
+def gate_input(promotion: Promotion, rows: tuple[Row, ...]) -> GateInput:
+    """Return what the gate decides on, from evidence alone."""
+    return GateInput(
+        rows=rows,
+        tasks=tuple(task.task for task in promotion.sealed),
+        runs=promotion.runs,
+        policy=promotion.policy,
+        alpha=promotion.ledger.alpha,
+    )
+
+
+def _reuse_record(result: SweepResult) -> ReuseRecord:
+    return ReuseRecord(
+        reused_rows=sum(row.reused is not None for row in result.rows),
+        dropped_arms=result.dropped_arms,
+        canaries=tuple(
+            CanaryRecord(
+                arm=cell.arm,
+                task=cell.identity.task,
+                run=cell.identity.run,
+                reused_resolved=old.resolved,
+                canary_resolved=new.resolved,
+            )
+            for cell, old, new in result.canaries
+        ),
+    )
+
+
+def make_promotion(
+    result: SweepResult,
+    policy: Policy,
+    incumbent: Skill,
+    overlay: FrozenOverlay,
+    sealed: tuple[LoadedTask, ...],
+    look: LedgerEntry,
+) -> Promotion:
+    """Decide on a finished sealed sweep and bind everything the decision rests on."""
+    rows = result.rows
+    decision = decide(GateInput(rows, tuple(task.id for task in sealed), result.plan.runs, policy, look.alpha))
+    now = datetime.now(UTC)
+    return Promotion(
+        evolve_version=evolve.__version__,
+        generated_at=now,
+        expires_at=now + timedelta(days=policy.evidence_max_age_days),
+        skill=incumbent.name,
+        sweep=result.plan.sweep,
+        runs=result.plan.runs,
+        decision=decision,
+        policy=policy,
+        policy_sha256=policy.digest(),
+        overlay_sha256=overlay.digest,
+        overlay_files={path: sha256_bytes(entry.content) for path, entry in overlay.files.files.items()},
+        base_files=base_digests(incumbent, overlay),
+        lineage=overlay.spec,
+        arms=result.plan.arms,
+        sealed_sha256=sealed_digest(sealed),
+        sealed=tuple(
+            SealedTask(task=task.id, task_sha256=task.task_sha256, oracle_sha256=task.oracle_sha256) for task in sealed
+        ),
+        agent=result.plan.agent,
+        runtime_sha256=runtime_digest(),
+        plan_sha256=result.plan.digest(),
+        rows_sha256=sha256_bytes(jsonl_bytes(rows)),
+        row_sha256=tuple(row.digest() for row in rows),
+        journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
+        reuse=_reuse_record(result),
+        spend=spend_of(rows, result.voided),
+        ledger=LedgerPosition(look=look.look, alpha=look.alpha, entry_sha256=look.digest()),
+    )
+
+
+def evidence_folder(promotion_root: Path, skill: str, overlay_sha256: str, sweep: str) -> Path:
+    """Return where the evidence of a candidate belongs; a later look at the same overlay gets its own folder."""
+    folder = promotion_root / skill / overlay_sha256[:12]
+    number = 2
+    while (folder / PROMOTION_FILE).exists() and read_json(Promotion, folder / PROMOTION_FILE).sweep != sweep:
+        folder = promotion_root / skill / f"{overlay_sha256[:12]}-{number}"
+        number += 1
+    return folder
+
+
+def write_evidence(folder: Path, promotion: Promotion, rows: tuple[Row, ...], overlay: FrozenOverlay) -> str:
+    """Write an evidence folder, promotion.json last; returns the digest of promotion.json."""
+    overlay.files.write(folder / OVERLAY_FOLDER)
+    write_atomic(folder / ROWS_FILE, jsonl_bytes(rows))
+    data = promotion.canonical() + b"\n"
+    write_atomic(folder / ATTESTATION_FILE, envelope(promotion, sha256_bytes(data)))
+    write_atomic(folder / PROMOTION_FILE, data)
+    return sha256_bytes(data)
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """Read an evidence folder.
+
+    Raises:
+        InputError: A file is missing or invalid; the message names file, line and field.
+
+    """
+    path = folder / PROMOTION_FILE
+    return Evidence(
+        folder=folder,
+        promotion=read_json(Promotion, path),
+        promotion_sha256=sha256_file(path),
+        rows=tuple(read_jsonl(Row, folder / ROWS_FILE)),
+    )
+
+
+def find_evidence(promotion_root: Path, overlay: FrozenOverlay) -> Evidence:
+    """Return the newest evidence about an overlay.
+
+    Raises:
+        EvidenceFault: There is none.
+
+    """
+    folders = sorted((promotion_root / overlay.skill).glob(f"{overlay.digest[:12]}*/{PROMOTION_FILE}"))
+    found = [read_evidence(path.parent) for path in folders]
+    matching = [evidence for evidence in found if evidence.promotion.overlay_sha256 == overlay.digest]
+    if not matching:
+        raise EvidenceFault(
+            f"no evidence about this overlay below {promotion_root / overlay.skill}",
+            hint="measure it first: evolve benchmark OVERLAY",
+            code="no-evidence",
+        )
+    return max(matching, key=lambda evidence: evidence.promotion.generated_at)

@@ -1,0 +1,131 @@
+"""The few things that are asked of git."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evolve.errors import EnvironmentFault, InputError
+
+FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit and the trailers of its message."""
+
+    sha: str
+    trailers: dict[str, str]
+
+
+class Repository:
+    """A workspace's git repository; all paths are relative to the workspace."""
+
+    def __init__(self, root: Path) -> None:
+        import git
+
+        self._errors: type[Exception] = git.exc.GitCommandError
+        try:
+            git.Repo(root, search_parent_directories=True)
+        except git.exc.InvalidGitRepositoryError as error:
+            raise InputError(f"{root}: not in a git repository", hint="git init", code="no-repository") from error
+        except git.exc.GitError as error:
+            raise EnvironmentFault(f"{root}: git does not work here: {error}") from error
+        self._git = git.Git(root)
+
+    def _call(self, *arguments: str) -> str:
+        try:
+            return str(self._git.execute(["git", *arguments], stdout_as_string=True))
+        except self._errors as error:
+            text = str(getattr(error, "stderr", error)).strip().removeprefix("stderr:").strip(" '\n")
+            raise EnvironmentFault(f"git {arguments[0]}: {text}", code="git-failed") from error
+
+    def head(self) -> str | None:
+        """Return the commit that HEAD names; ``None`` before the first commit."""
+        try:
+            return self._call("rev-parse", "--verify", "--quiet", "HEAD")
+        except EnvironmentFault:
+            return None
+
+    def branch(self) -> str | None:
+        """Return the current branch; ``None`` when HEAD is detached."""
+        return self._call("branch", "--show-current") or None
+
+    def has_branch(self, name: str) -> bool:
+        """Whether a local branch exists."""
+        return bool(self._call("branch", "--list", "--format=%(refname:short)", name))
+
+    def switch_to_new(self, name: str) -> None:
+        """Create a branch at HEAD and switch to it; no file changes."""
+        self._call("switch", "--quiet", "--create", name)
+
+    def valid_branch_name(self, name: str) -> bool:
+        """Whether git accepts a name for a branch."""
+        try:
+            self._call("check-ref-format", "--branch", name)
+        except EnvironmentFault:
+            return False
+        return not name.startswith("-")
+
+    def changed(self, paths: Sequence[str]) -> list[str]:
+        """Return which of some paths differ from HEAD or are untracked."""
+        text = self._call("status", "--porcelain", "--untracked-files=all", "-z", "--", *paths)
+        return [entry[3:] for entry in text.split("\0") if len(entry) > 3]
+
+    def commit(self, paths: Sequence[str], message: str) -> str:
+        """Commit some paths and nothing else; hooks and signing settings of the repository hold.
+
+        Raises:
+            EnvironmentFault: git or a hook refused.
+
+        """
+        self._call("add", "--force", "--", *paths)
+        identity = () if self._has_identity() else FALLBACK_IDENTITY
+        self._call(*identity, "commit", "--quiet", "--only", "--message", message, "--", *paths)
+        return self._call("rev-parse", "HEAD")
+
+    def unstage(self, paths: Sequence[str]) -> None:
+        """Take paths out of the index again."""
+        self._call("reset", "--quiet", "--", *paths)
+
+    def _has_identity(self) -> bool:
+        try:
+            return bool(self._call("var", "GIT_AUTHOR_IDENT") and self._call("config", "user.email"))
+        except EnvironmentFault:
+            return False
+
+    def blob(self, revision: str, path: str) -> bytes | None:
+        """Return a file's bytes at a revision; ``None`` when it is not there."""
+        try:
+            return bytes(
+                self._git.execute(
+                    ["git", "cat-file", "blob", f"{revision}:./{path}"],
+                    stdout_as_string=False,
+                    strip_newline_in_stdout=False,
+                )
+            )
+        except self._errors:
+            return None
+
+    def changed_in(self, sha: str) -> set[str]:
+        """Return the paths that a commit changed, relative to the workspace."""
+        text = self._call("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", "--relative", "--root", sha)
+        return {name for name in text.split("\0") if name}
+
+    def commits_with_trailer(self, key: str, value: str) -> list[Commit]:
+        """Return the commits reachable from any ref that carry a trailer."""
+        form = "%H%x00%(trailers:only,unfold)%x01"
+        text = self._call("log", "--all", f"--format={form}", f"--grep=^{key}: {value}$")
+        commits = []
+        for entry in text.split("\x01"):
+            sha, _, block = entry.strip().partition("\0")
+            trailers = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+            if sha and trailers.get(key) == value:
+                commits.append(Commit(sha=sha, trailers=trailers))
+        return commits
+
+    @property
+    def shallow(self) -> bool:
+        """Whether history was cut off when it was cloned."""
+        return self._call("rev-parse", "--is-shallow-repository") == "true"

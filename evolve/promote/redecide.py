@@ -1,0 +1,52 @@
+"""Deciding again on a measured sweep or on evidence, under any policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evolve.bench.reuse import ROWS_FILE
+from evolve.bench.runner import PLAN_FILE
+from evolve.errors import InputError
+from evolve.gate.decide import GateInput, decide
+from evolve.promote import ledger
+from evolve.promote.evidence import gate_input, read_evidence
+from evolve.records.base import read_json, read_jsonl
+from evolve.records.decision import Decision
+from evolve.records.plan import Plan
+from evolve.records.policy import Policy
+from evolve.records.row import Row
+from evolve.stats.multiplicity import alpha_at
+
+
+def redecide_evidence(folder: Path, policy: Policy | None) -> Decision:
+    """Decide again from an evidence folder; its level and its rows stay, the policy may be another.
+
+    Raises:
+        InputError: The folder holds no readable evidence.
+
+    """
+    evidence = read_evidence(folder)
+    given = gate_input(evidence.promotion, evidence.rows)
+    return decide(given if policy is None else _under(given, policy))
+
+
+def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path) -> Decision:
+    """Decide from a sweep's folder, at the level that the ledger granted to its look.
+
+    Raises:
+        InputError: It is no sweep of sealed tasks.
+
+    """
+    plan = read_json(Plan, folder / PLAN_FILE)
+    if plan.purpose != "sealed":
+        raise InputError(
+            f"{plan.sweep}: measured {plan.purpose} tasks; only sealed ones decide", code="not-a-sealed-sweep"
+        )
+    look = ledger.find_entry(ledger.read_ledger(promotion_root), "look", plan.sweep)
+    tasks = tuple(sorted({cell.identity.task for cell in plan.cells}))
+    rows = tuple(read_jsonl(Row, folder / ROWS_FILE))
+    return decide(GateInput(rows, tasks, plan.runs, policy, look.alpha if look else alpha_at(1, policy.alpha)))
+
+
+def _under(given: GateInput, policy: Policy) -> GateInput:
+    return GateInput(given.rows, given.tasks, given.runs, policy, given.alpha)

@@ -1,0 +1,1 @@
+"""Proposing candidates: operators, and the search among what they make."""

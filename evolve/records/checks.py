@@ -1,0 +1,125 @@
+"""The checks that a task can make on an answer or on edited files."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from evolve.errors import InputError
+from evolve.files import safe_relative
+from evolve.records.base import Identifier, Record
+
+Rule = Annotated[str, StringConstraints(min_length=1, max_length=600, strip_whitespace=True)]
+
+
+def _inside(text: str) -> str:
+    try:
+        return safe_relative(text, where="path").as_posix()
+    except InputError as error:
+        raise ValueError(error.message) from error
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return pattern
+
+
+RelativePath = Annotated[str, AfterValidator(_inside)]
+Pattern = Annotated[str, StringConstraints(max_length=400), AfterValidator(_compiles)]
+
+
+class _Check(Record):
+    id: Identifier
+    rule: Rule = Field(description="The general sentence that a reply which fails this check has broken.")
+
+
+class JsonObjectCheck(_Check):
+    """The reply is one bare JSON object with exactly these keys."""
+
+    kind: Literal["json-object"]
+    keys: tuple[str, ...] = Field(min_length=1)
+
+
+class JsonValueCheck(_Check):
+    """A key of the JSON reply has one of these values; text is compared trimmed and case-insensitively."""
+
+    kind: Literal["json-value"]
+    key: str
+    any_of: tuple[str | bool | int | float | None, ...] = Field(min_length=1)
+
+
+class LineCheck(_Check):
+    """The reply is one plain line."""
+
+    kind: Literal["line"]
+    pattern: Pattern | None = Field(default=None, description="A regular expression for the whole line.")
+    max_chars: int | None = Field(default=None, ge=1)
+
+
+class EqualsCheck(_Check):
+    """The reply is exactly one of these texts; surrounding space and backticks do not count."""
+
+    kind: Literal["equals"]
+    any_of: tuple[str, ...] = Field(min_length=1)
+
+
+class CodeBlockCheck(_Check):
+    """The reply is one fenced code block and nothing else."""
+
+    kind: Literal["code-block"]
+    language: str | None = None
+
+
+class PythonCall(Record):
+    """A call of the function under test and what it must return."""
+
+    args: tuple[Any, ...] = ()
+    returns: Any = Field(description="The expected value, as JSON; a tuple is compared as a list.")
+
+
+class PythonCallsCheck(_Check):
+    """A function in the reply (or in a file) returns the right values; it runs in a process of its own.
+
+    Expected values never enter that process.
+    """
+
+    kind: Literal["python-calls"]
+    function: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    calls: tuple[PythonCall, ...] = Field(min_length=1, max_length=200)
+    file: RelativePath | None = None
+    tolerance: float = Field(default=1e-9, ge=0)
+    timeout_s: float = Field(default=10, gt=0, le=600)
+
+
+class IniOptionsCheck(_Check):
+    """An INI file holds exactly these options, written ``section.option``."""
+
+    kind: Literal["ini-options"]
+    file: RelativePath
+    options: dict[str, str] = Field(min_length=1)
+
+
+class CommandCheck(_Check):
+    """A command succeeds in a read-only copy of the workspace, without network; ``{oracle}`` is the oracle folder."""
+
+    kind: Literal["command"]
+    argv: tuple[str, ...] = Field(min_length=1)
+    timeout_s: float = Field(default=60, gt=0, le=3600)
+
+
+Check = Annotated[
+    JsonObjectCheck
+    | JsonValueCheck
+    | LineCheck
+    | EqualsCheck
+    | CodeBlockCheck
+    | PythonCallsCheck
+    | IniOptionsCheck
+    | CommandCheck,
+    Field(discriminator="kind"),
+]

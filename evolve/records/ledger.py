@@ -1,0 +1,30 @@
+"""One line of ``promotion/ledger.jsonl``: a look at a sealed split, a decision, or a promotion."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field
+
+from evolve.records.base import Digest, Identifier, Record, Timestamp
+from evolve.records.kinds import Outcome
+
+LEDGER_SCHEMA: Final = "evolve/ledger@1"
+
+
+class LedgerEntry(Record):
+    """An entry; ``previous`` is the digest of the entry before it, so that none can be taken out."""
+
+    schema_id: Literal["evolve/ledger@1"] = Field(default=LEDGER_SCHEMA, alias="schema")
+    seq: int = Field(ge=0)
+    at: Timestamp
+    entry: Literal["look", "decision", "promotion"]
+    skill: Identifier
+    overlay_sha256: Digest
+    sweep: str
+    sealed_sha256: Digest = Field(description="Digest of the sealed tasks and oracles looked at.")
+    look: int = Field(ge=1, description="The how-manieth look at these sealed tasks.")
+    alpha: float = Field(description="The level granted to this look.")
+    outcome: Outcome | None = None
+    evidence_sha256: Digest | None = None
+    previous: Digest | None = None

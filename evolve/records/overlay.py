@@ -1,0 +1,33 @@
+"""``overlay.yaml``: where a candidate overlay comes from and what it was written against."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from evolve.records.base import Digest, Identifier, Record
+from evolve.records.checks import RelativePath
+
+OVERLAY_SCHEMA: Final = "evolve/overlay@1"
+
+Operator = Literal["demonstrate", "lesson", "lesson+demonstrate", "reflect", "manual"]
+
+
+class OverlaySpec(Record):
+    """The lineage of an overlay; its text lies beside this file, at the paths it replaces."""
+
+    schema_id: Literal["evolve/overlay@1"] = Field(alias="schema")
+    skills: tuple[Identifier, ...] = Field(min_length=1, max_length=1)
+    operator: Operator = "manual"
+    parents: tuple[Digest, ...] = Field(default=(), description="Fingerprints or overlays it was made from.")
+    rationale: Annotated[str, StringConstraints(max_length=4000)] = ""
+    model: str | None = None
+    prompt_sha256: Digest | None = None
+    evidence_sha256: Digest | None = None
+    worked_examples: tuple[Identifier, ...] = Field(
+        default=(), description="Train tasks that the text quotes on purpose."
+    )
+    bases: dict[RelativePath, Digest] = Field(
+        default_factory=dict, description="SHA-256 of each file that it replaces, as it was then."
+    )

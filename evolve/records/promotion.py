@@ -1,0 +1,92 @@
+"""``promotion.json``: the evidence of one decided candidate."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from evolve.records.base import Digest, Identifier, Record, Timestamp
+from evolve.records.checks import RelativePath
+from evolve.records.decision import Decision
+from evolve.records.overlay import OverlaySpec
+from evolve.records.plan import Arm
+from evolve.records.policy import Policy
+
+PROMOTION_SCHEMA: Final = "evolve/promotion@1"
+
+
+class SealedTask(Record):
+    """A sealed task as it was measured."""
+
+    task: Identifier
+    task_sha256: Digest
+    oracle_sha256: Digest
+
+
+class CanaryRecord(Record):
+    """A canary beside the row it vouches for."""
+
+    arm: str
+    task: Identifier
+    run: int
+    reused_resolved: bool
+    canary_resolved: bool
+
+
+class ReuseRecord(Record):
+    """What was reused, and what vouches for it."""
+
+    reused_rows: int
+    dropped_arms: tuple[str, ...]
+    canaries: tuple[CanaryRecord, ...]
+
+
+class Spend(Record):
+    """Attempts and money; null money is unknown, never free."""
+
+    fresh_rows: int
+    reused_rows: int
+    voided_attempts: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd_micros: int | None
+
+
+class LedgerPosition(Record):
+    """Which look this was and what level it had."""
+
+    look: int
+    alpha: float
+    entry_sha256: Digest
+
+
+class Promotion(Record):
+    """Everything that the decision rests on, by digest; the rows lie beside it."""
+
+    schema_id: Literal["evolve/promotion@1"] = Field(default=PROMOTION_SCHEMA, alias="schema")
+    evolve_version: str
+    generated_at: Timestamp
+    expires_at: Timestamp
+    skill: Identifier
+    sweep: str
+    runs: int
+    decision: Decision
+    policy: Policy
+    policy_sha256: Digest
+    overlay_sha256: Digest
+    overlay_files: dict[RelativePath, Digest]
+    base_files: dict[RelativePath, Digest | None] = Field(description="What the overlay replaces; null: a new file.")
+    lineage: OverlaySpec
+    arms: tuple[Arm, ...]
+    sealed_sha256: Digest
+    sealed: tuple[SealedTask, ...]
+    agent: dict[str, Any]
+    runtime_sha256: Digest
+    plan_sha256: Digest
+    rows_sha256: Digest
+    row_sha256: tuple[Digest, ...] = Field(description="One digest a line of rows.jsonl, so that a fault has a place.")
+    journal_sha256: Digest
+    reuse: ReuseRecord
+    spend: Spend
+    ledger: LedgerPosition

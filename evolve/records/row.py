@@ -1,0 +1,86 @@
+"""A row: the settled record of a cell."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from evolve.records.base import Digest, Identifier, Record, Timestamp
+from evolve.records.kinds import KIND_FACTS, ErrorKind, Role, Split
+
+ROW_SCHEMA: Final = "evolve/row@1"
+
+
+class CellIdentity(Record):
+    """Everything that can influence a cell's outcome; its digest is the cell's key."""
+
+    task: Identifier
+    task_sha256: Digest
+    oracle_sha256: Digest
+    fingerprint: Digest
+    agent_sha256: Digest
+    sandbox: str
+    runtime_sha256: Digest
+    run: int = Field(ge=0)
+    seed: int = Field(ge=0)
+
+
+class Usage(Record):
+    """What an attempt used; a figure that nobody reported is null."""
+
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd_micros: int | None = None
+    session_ms: int | None = None
+
+
+class CheckOutcome(Record):
+    """What a set of checks said; which one failed is kept for train tasks only."""
+
+    passed: bool
+    score: float = Field(ge=0, le=1)
+    failed_check: Identifier | None = None
+
+
+class Reuse(Record):
+    """Where a reused row was measured."""
+
+    sweep: str
+    row_sha256: Digest
+
+
+class Row(Record):
+    """One line of ``rows.jsonl``."""
+
+    schema_id: Literal["evolve/row@1"] = Field(default=ROW_SCHEMA, alias="schema")
+    key: Digest
+    identity: CellIdentity
+    arm: str
+    role: Role
+    split: Split
+    attempt: int = Field(ge=1)
+    kind: ErrorKind | None = None
+    detail: str = ""
+    resolved: bool
+    verify: CheckOutcome | None = None
+    oracle: CheckOutcome | None = None
+    usage: Usage = Usage()
+    reply_sha256: Digest | None = None
+    work_sha256: Digest | None = None
+    measured_at: Timestamp = Field(description="When the row was first measured; reuse never changes it.")
+    reused: Reuse | None = None
+
+    @model_validator(mode="after")
+    def _resolved_agrees_with_kind(self) -> Self:
+        if self.resolved == (self.kind is not None):
+            raise ValueError("a row is resolved exactly when it has no error kind")
+        if self.key != self.identity.digest():
+            raise ValueError("the key is not the digest of the identity")
+        return self
+
+    @property
+    def void(self) -> bool:
+        """Whether the row says nothing about its arm."""
+        return self.kind is not None and KIND_FACTS[self.kind].voids_row

@@ -1,0 +1,49 @@
+"""The JSON Schemas of all file formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evolve.errors import InputError
+from evolve.records.base import Record
+from evolve.records.decision import Decision
+from evolve.records.event import Event
+from evolve.records.generation import Generation
+from evolve.records.ledger import LedgerEntry
+from evolve.records.overlay import OverlaySpec
+from evolve.records.plan import Plan
+from evolve.records.policy import Policy
+from evolve.records.promotion import Promotion
+from evolve.records.row import Row
+from evolve.records.task import Oracle, Task
+from evolve.records.weights import WeightsCatalogue
+from evolve.records.workspace import WorkspaceSpec
+
+FORMATS: dict[str, type[Record]] = {
+    "decision": Decision,
+    "event": Event,
+    "generation": Generation,
+    "ledger": LedgerEntry,
+    "oracle": Oracle,
+    "overlay": OverlaySpec,
+    "plan": Plan,
+    "policy": Policy,
+    "promotion": Promotion,
+    "row": Row,
+    "task": Task,
+    "weights": WeightsCatalogue,
+    "workspace": WorkspaceSpec,
+}
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a format.
+
+    Raises:
+        InputError: There is no format of this name.
+
+    """
+    if name not in FORMATS:
+        raise InputError(f"no format named {name!r}", hint=f"formats: {', '.join(FORMATS)}", code="no-format")
+    schema = FORMATS[name].model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"evolve/{name}@1", **schema}

@@ -1,0 +1,73 @@
+"""``evolve.yaml``: where things are, which model answers and which proposes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from evolve.records.base import Identifier, Record
+from evolve.records.checks import RelativePath
+
+WORKSPACE_SCHEMA: Final = "evolve/workspace@1"
+
+
+class LocalModelSpec(Record):
+    """Weights that run in-process, without a server."""
+
+    kind: Literal["local"]
+    weights: str = Field(description="A name of `evolve models list`, or the path of a GGUF file.")
+    threads: int = Field(default=2, ge=1, le=256)
+    context: int = Field(default=2048, ge=256, le=1_048_576)
+    shared_machine: bool = Field(default=False, description="True where other work keeps the cores busy.")
+
+
+class HttpModelSpec(Record):
+    """Any OpenAI-compatible endpoint."""
+
+    kind: Literal["openai-compatible"]
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")]
+    model: Annotated[str, StringConstraints(min_length=1)]
+    key_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+        default=None,
+        description="The environment variable that holds the key; the key itself is never written.",
+    )
+
+
+ModelSpec = Annotated[LocalModelSpec | HttpModelSpec, Field(discriminator="kind")]
+
+
+class AgentSpec(Record):
+    """The agent whose skills are improved."""
+
+    adapter: Literal["chat"] = "chat"
+    model: Identifier
+    temperature: float = Field(default=0.7, ge=0, le=2)
+
+
+class ProposerSpec(Record):
+    """The model that reflects on failures, and which operators a generation tries."""
+
+    model: Identifier
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    operators: tuple[Literal["demonstrate", "lesson", "lesson+demonstrate", "reflect"], ...] = (
+        "demonstrate",
+        "lesson",
+        "lesson+demonstrate",
+        "reflect",
+    )
+    reflections: int = Field(default=1, ge=1, le=50, description="Proposals that reflect makes a generation.")
+
+
+class WorkspaceSpec(Record):
+    """The whole of ``evolve.yaml``."""
+
+    schema_id: Literal["evolve/workspace@1"] = Field(alias="schema")
+    skill_roots: tuple[RelativePath, ...] = Field(default=("skills",), min_length=1)
+    corpus: RelativePath = "corpus"
+    overlays: RelativePath = "overlays"
+    promotion: RelativePath = "promotion"
+    results: RelativePath = "results"
+    models: dict[Identifier, ModelSpec] = Field(min_length=1)
+    agent: AgentSpec
+    proposer: ProposerSpec

@@ -1,0 +1,95 @@
+"""Reading YAML from untrusted files: plain data only, with the line of every field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from evolve.errors import InputError
+
+_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MAX_DEPTH = 40
+
+
+@dataclass(frozen=True)
+class YamlSource:
+    """A parsed YAML document and the line of each of its fields."""
+
+    value: Any
+    lines: dict[tuple[int | str, ...], int]
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> YamlSource:
+        """Parse one YAML document.
+
+        Raises:
+            InputError: It is not YAML, or uses anchors, aliases, tags, duplicate or non-text keys.
+
+        """
+        lines: dict[tuple[int | str, ...], int] = {}
+        try:
+            _refuse_events(text, where)
+            loader = _Loader(text)
+            try:
+                node = loader.get_single_node()
+                value = None if node is None else _construct(loader, node, (), lines, where)
+            finally:
+                loader.dispose()
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = f":{mark.line + 1}" if mark else ""
+            raise InputError(f"{where}{line}: not YAML: {error.problem or error.context}", code="not-yaml") from error
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise InputError(f"{where}: not YAML: {error}", code="not-yaml") from error
+        return cls(value=value, lines=lines)
+
+    def line_of(self, location: tuple[int | str, ...]) -> int | None:
+        """Return the line of a field, or of its nearest known parent; 1-based."""
+        for end in range(len(location), -1, -1):
+            if location[:end] in self.lines:
+                return self.lines[location[:end]]
+        return None
+
+
+def _refuse_events(text: str, where: str) -> None:
+    """Refuse anchors, tags and deep nesting while streaming, before anything is built."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise InputError(f"{where}:{line}: anchors and aliases are not allowed", code="yaml-alias")
+        if getattr(event, "tag", None):
+            raise InputError(f"{where}:{line}: tags are not allowed", code="yaml-tag")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise InputError(f"{where}:{line}: nested more than {MAX_DEPTH} deep", code="yaml-depth")
+
+
+def _construct(
+    loader: Any,
+    node: yaml.Node,
+    path: tuple[int | str, ...],
+    lines: dict[tuple[int | str, ...], int],
+    where: str,
+) -> Any:
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        mapping: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise InputError(f"{where}:{line}: a key must be text", code="yaml-key")
+            key = str(key_node.value)
+            if key in mapping:
+                raise InputError(f"{where}:{line}: the key {key!r} stands twice", code="duplicate-key")
+            mapping[key] = _construct(loader, value_node, (*path, key), lines, where)
+            lines[(*path, key)] = line
+        return mapping
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(loader, item, (*path, index), lines, where) for index, item in enumerate(node.value)]
+    return loader.construct_object(node)

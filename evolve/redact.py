@@ -1,0 +1,41 @@
+"""Taking secrets out of text before it is written anywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+MARK = "[redacted]"
+MIN_SECRET_CHARS = 8
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH)", re.IGNORECASE)
+_NOT_SECRET_NAME = re.compile(r"(PATH|FILE|DIR|SOCK|KEYBOARD|KEYMAP|_ENV)$", re.IGNORECASE)
+_PATTERNS = (
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
+    re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"),
+    re.compile(r"\b(?:ghp|gho|ghu|ghs|ghr|github_pat|glpat|hf|xox[abpsr])[_-][A-Za-z0-9_-]{16,}"),
+    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    re.compile(r"(?i)(?<=bearer )[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
+)
+
+
+def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of an environment that are named like secrets, longest first."""
+    values = {
+        value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and not _NOT_SECRET_NAME.search(name) and len(value) >= MIN_SECRET_CHARS
+    }
+    return tuple(sorted(values, key=lambda value: (-len(value), value)))
+
+
+def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return a text without known secret values and without what looks like a secret."""
+    for value in known_secrets(os.environ if environment is None else environment):
+        text = text.replace(value, MARK)
+    for pattern in _PATTERNS:
+        text = pattern.sub(MARK, text)
+    return text

@@ -1,0 +1,106 @@
+"""Reports in Markdown: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+import re
+
+from evolve.bench.runner import JOURNAL_FILE, PLAN_FILE
+from evolve.generation.screen import tally
+from evolve.promote.evidence import Evidence
+from evolve.records.generation import Generation
+from evolve.records.kinds import Outcome
+from evolve.records.plan import Plan
+from evolve.records.promotion import Spend
+from evolve.records.row import Row
+
+TEMPLATES = "templates"
+VERDICTS = {
+    Outcome.PROMOTE: "Promote: the candidate is better, and it is proven.",
+    Outcome.KEEP_INCUMBENT: "Keep the incumbent: the candidate did not pass the gate.",
+    Outcome.INSUFFICIENT_EVIDENCE: "Insufficient evidence: nothing can be decided.",
+}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def inert(text: object) -> str:
+    """Return text that no Markdown renderer or terminal takes for more than text, on one line."""
+    flat = _CONTROL.sub("", str(text)).replace("\n", " ").replace("\r", " ")
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", flat)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return text in a fence longer than any fence inside it."""
+    clean = "".join(line + "\n" for line in (_CONTROL.sub("", line) for line in text.splitlines()))
+    longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{clean}{fence}"
+
+
+def money(micros: int | None) -> str:
+    """Return money in USD; unknown is said to be unknown."""
+    return "unknown" if micros is None else f"{micros / 1_000_000:.2f} USD"
+
+
+def spend_sentence(spend: Spend) -> str:
+    """Return what was paid for, in one sentence."""
+    voided = f", {spend.voided_attempts} attempts voided" if spend.voided_attempts else ""
+    tokens = "unknown tokens"
+    if spend.input_tokens is not None and spend.output_tokens is not None:
+        tokens = f"{spend.input_tokens:,} input and {spend.output_tokens:,} output tokens"
+    return (
+        f"{spend.fresh_rows} cells measured afresh, {spend.reused_rows} reused{voided}; "
+        f"{tokens}; {money(spend.cost_usd_micros)}"
+    )
+
+
+def _render(name: str, **values: object) -> str:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evolve.report", TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(inert=inert, fenced=fenced)
+    return environment.get_template(name).render(**values).strip() + "\n"
+
+
+def promotion_report(evidence: Evidence, diff: str) -> str:
+    """Render the evidence of one candidate."""
+    promotion = evidence.promotion
+    return _render(
+        "promotion.md.j2",
+        promotion=promotion,
+        evidence_sha256=evidence.promotion_sha256,
+        verdict=VERDICTS[promotion.decision.outcome],
+        blocking=[reason for reason in promotion.decision.reasons if reason.blocking],
+        other=[reason for reason in promotion.decision.reasons if not reason.blocking],
+        spend=spend_sentence(promotion.spend),
+        diff=diff,
+    )
+
+
+def generation_report(generation: Generation, evidence: Evidence | None, diff: str) -> str:
+    """Render a generation, with the evidence of its finalist when it had one."""
+    inner = promotion_report(evidence, diff) if evidence is not None else ""
+    return _render("generation.md.j2", generation=generation, inner=inner)
+
+
+def sweep_report(plan: Plan, rows: tuple[Row, ...]) -> str:
+    """Render a sweep: what each arm resolved, task by task."""
+    arms = [arm.name for arm in plan.arms]
+    tasks = sorted({cell.identity.task for cell in plan.cells})
+    table = {
+        task: {arm: tally([row for row in rows if row.identity.task == task], arm) for arm in arms} for task in tasks
+    }
+    return _render(
+        "sweep.md.j2",
+        plan=plan,
+        rows=rows,
+        arms=arms,
+        table=table,
+        totals={arm: tally(rows, arm) for arm in arms},
+        reused=sum(row.reused is not None for row in rows),
+        files=(PLAN_FILE, JOURNAL_FILE),
+    )

@@ -1,0 +1,1 @@
+"""Running programs that nobody vouches for."""

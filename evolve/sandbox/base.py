@@ -1,0 +1,127 @@
+"""What a sandbox is: a command in, how it ended out."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from evolve.errors import EnvironmentFault
+
+OUTPUT_CAP = 1024 * 1024
+FILE_SIZE_CAP = 64 * 1024 * 1024
+MEMORY_CAP = 2 * 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command over a folder that it may read only; ``mounts`` are further read-only folders by name."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    wall_s: float
+    stdin: bytes = b""
+    mounts: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a job ended; ``exit_code`` is ``None`` when its time was up."""
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+
+
+class Sandbox(Protocol):
+    """Runs a job and leaves nothing of it behind."""
+
+    name: str
+
+    def run(self, job: Job) -> Completed:
+        """Run a job to its end or its time limit.
+
+        Raises:
+            EnvironmentFault: The sandbox itself does not work.
+
+        """
+        ...
+
+    def mounted(self, name: str, job_mounts: Mapping[str, Path]) -> str:
+        """Return the path at which a mount is seen by the job."""
+        ...
+
+
+def base_python() -> str:
+    """Return the interpreter without its virtual environment."""
+    return getattr(sys, "_base_executable", None) or sys.executable
+
+
+def _limit_resources() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_CAP, MEMORY_CAP))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE_CAP, FILE_SIZE_CAP))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run_contained(
+    argv: list[str],
+    job: Job,
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None,
+    end: Callable[[subprocess.Popen[bytes]], None],
+) -> Completed:
+    """Start a process in a session of its own with limits; stream its output to files; end it in time.
+
+    Args:
+        argv: The command.
+        job: Gives the standard input and the time limit in seconds.
+        env: The whole environment.
+        cwd: The working folder.
+        end: Ends what is left of the process tree; called always.
+
+    Raises:
+        EnvironmentFault: The command cannot be started.
+
+    """
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        stdin.write(job.stdin)
+        stdin.seek(0)
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=stdin,
+                stdout=out,
+                stderr=err,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+                preexec_fn=_limit_resources,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise EnvironmentFault(f"{argv[0]}: cannot be started: {error}") from error
+        try:
+            exit_code: int | None = process.wait(timeout=job.wall_s)
+        except subprocess.TimeoutExpired:
+            exit_code = None
+        finally:
+            end(process)
+            process.wait()
+        out.seek(0)
+        err.seek(0)
+        return Completed(exit_code=exit_code, stdout=out.read(OUTPUT_CAP), stderr=err.read(OUTPUT_CAP))
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process group that a process leads."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,1 @@
+"""Checking what an agent answered or edited."""

@@ -1,0 +1,113 @@
+"""Reading and validating skills."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from evolve.digest import sha256_json
+from evolve.errors import InputError
+from evolve.snapshot import Snapshot
+
+SKILL_FILE = "SKILL.md"
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*\n?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill held in memory; ``folder`` is its POSIX path in the workspace."""
+
+    name: str
+    folder: str
+    files: Snapshot
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of every file that an arm with this skill alone loads."""
+        return sha256_json({self.name: self.files.digest})
+
+    @property
+    def text(self) -> str:
+        """The whole of SKILL.md."""
+        return self.files.text(SKILL_FILE)
+
+    @property
+    def body(self) -> str:
+        """SKILL.md without its frontmatter."""
+        return split_frontmatter(self.text)[1]
+
+
+def split_frontmatter(text: str) -> tuple[str, str]:
+    """Split SKILL.md into its frontmatter (fences included) and its stripped body."""
+    match = _FRONTMATTER.match(text)
+    if match is None:
+        return "", text.strip()
+    return match.group(0), text[match.end() :].strip()
+
+
+def with_body(text: str, body: str) -> str:
+    """Return SKILL.md with another body and the same frontmatter."""
+    return f"{split_frontmatter(text)[0].rstrip()}\n\n{body.strip()}\n"
+
+
+def validate_skill(skill: Skill) -> None:
+    """Check a skill against the agent skills specification.
+
+    Raises:
+        InputError: The message names the skill's file and every fault found.
+
+    """
+    import skills_ref
+
+    where = f"{skill.folder}/{SKILL_FILE}"
+    if SKILL_FILE not in skill.files.files:
+        raise InputError(f"{where}: no such file", hint="a skill is a folder with a SKILL.md", code="no-skill-md")
+    try:
+        skill.files.files[SKILL_FILE].content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 (byte {error.start})", code="not-utf8") from error
+    with tempfile.TemporaryDirectory(prefix="evolve-skill-") as scratch:
+        folder = Path(scratch) / skill.name
+        Snapshot({SKILL_FILE: skill.files.files[SKILL_FILE]}).write_scratch(folder)
+        problems = skills_ref.validate(folder)
+    if not skill.body:
+        problems.append("the body is empty")
+    if problems:
+        raise InputError(f"{where}: {'; '.join(problems)}", code="invalid-skill")
+
+
+def read_skill(workspace: Path, root: str, name: str) -> Skill:
+    """Read and validate one skill.
+
+    Raises:
+        InputError: The folder is not a valid skill.
+
+    """
+    folder = f"{root}/{name}"
+    skill = Skill(name=name, folder=folder, files=Snapshot.read(workspace / folder))
+    validate_skill(skill)
+    return skill
+
+
+def read_skills(workspace: Path, roots: tuple[str, ...]) -> dict[str, Skill]:
+    """Read every skill below the skill roots, by name.
+
+    Raises:
+        InputError: A root is missing, a skill is invalid, or two roots hold skills of one name.
+
+    """
+    skills: dict[str, Skill] = {}
+    for root in roots:
+        if not (workspace / root).is_dir():
+            raise InputError(f"{workspace / root}: no such folder", hint="see skill_roots in evolve.yaml")
+        for folder in sorted((workspace / root).iterdir()):
+            if not folder.is_dir() or not (folder / SKILL_FILE).exists():
+                continue
+            if folder.name in skills:
+                raise InputError(f"the skill {folder.name!r} stands in two skill roots", code="duplicate-skill")
+            skills[folder.name] = read_skill(workspace, root, folder.name)
+    if not skills:
+        raise InputError(f"no skill below {', '.join(roots)}", hint="a skill is a folder with a SKILL.md")
+    return skills
