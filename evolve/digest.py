@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from evolve.errors import InputError
+from evolve.errors import EnvironmentFault, InputError
 
 TREE_FRAME = b"evolve-tree-v1\0"
 
@@ -49,7 +49,8 @@ def refuse_ambiguous_names(names: list[str], where: Path) -> None:
     """Refuse relative paths that could mean two things on another file system.
 
     Raises:
-        InputError: A name holds CR, LF or NUL, or two names collide after NFC and case folding.
+        InputError: A name holds CR, LF or NUL, two names collide after NFC and case folding, or one is a file
+            and the folder of another.
 
     """
     seen: dict[str, str] = {}
@@ -64,6 +65,14 @@ def refuse_ambiguous_names(names: list[str], where: Path) -> None:
                 code="name-collision",
             )
         seen[key] = name
+    for key, name in seen.items():
+        for parent in PurePosixPath(key).parents:
+            if parent.as_posix() in seen:
+                raise InputError(
+                    f"{where}: {seen[parent.as_posix()]!r} is a file and a folder of {name!r}",
+                    hint="rename one of them",
+                    code="name-collision",
+                )
 
 
 def tree_files(root: Path, *, max_files: int = 10_000) -> list[tuple[str, Path]]:
@@ -72,10 +81,11 @@ def tree_files(root: Path, *, max_files: int = 10_000) -> list[tuple[str, Path]]
     Raises:
         InputError: The tree holds a device, socket or pipe, a link that leaves it, an ambiguous name,
             a name that is not UTF-8, or more than ``max_files`` entries.
+        EnvironmentFault: A folder is missing or cannot be listed.
 
     """
     found: list[tuple[str, Path]] = []
-    for folder, folder_names, file_names in os.walk(root):
+    for folder, folder_names, file_names in os.walk(root, onerror=_refuse_unlisted_folder):
         base = Path(folder)
         for name in [*folder_names, *file_names]:
             path = base / name
@@ -98,15 +108,14 @@ def tree_files(root: Path, *, max_files: int = 10_000) -> list[tuple[str, Path]]
     return found
 
 
+def _refuse_unlisted_folder(error: OSError) -> None:
+    raise EnvironmentFault(f"{error.filename}: cannot be listed: {error.strerror}") from error
+
+
 def _refuse_escaping_link(root: Path, link: Path) -> None:
-    target = Path(os.readlink(link))
-    resolved = Path(os.path.normpath(link.parent / target))
-    if target.is_absolute() or not resolved.is_relative_to(root):
+    resolved = Path(os.path.realpath(link))
+    if os.path.isabs(os.readlink(link)) or not resolved.is_relative_to(os.path.realpath(root)):
         raise InputError(f"{link}: the link leaves its folder", code="escaping-link")
-
-
-def _frame(part: bytes) -> bytes:
-    return len(part).to_bytes(8, "big") + part
 
 
 def digest_entries(entries: Iterable[tuple[str, bytes, bool, bytes]]) -> str:
@@ -136,5 +145,5 @@ def tree_digest(root: Path) -> str:
 
 def _entry(relative: str, path: Path) -> tuple[str, bytes, bool, bytes]:
     if path.is_symlink():
-        return relative, b"link", False, os.readlink(path).encode("utf-8")
+        return relative, b"link", False, os.fsencode(os.readlink(path))
     return relative, b"file", bool(path.stat().st_mode & stat.S_IXUSR), path.read_bytes()

@@ -11,6 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from evolve.errors import BusyError, EnvironmentFault, InputError
 
+MAX_PATH_CHARS = 1024
+MAX_NAME_BYTES = 255
+
 
 def fsync_folder(folder: Path) -> None:
     """Make a rename or a new name in a folder durable."""
@@ -56,7 +59,8 @@ def safe_relative(text: str, *, where: str) -> PurePosixPath:
     """Read a relative POSIX path from untrusted text.
 
     Raises:
-        InputError: It is empty, absolute, climbs out, enters ``.git``, or holds control characters.
+        InputError: It is empty, absolute, too long, no Unicode, climbs out, enters ``.git``, or holds control
+            characters.
 
     """
     path = PurePosixPath(text)
@@ -65,7 +69,9 @@ def safe_relative(text: str, *, where: str) -> PurePosixPath:
         not text
         or path.is_absolute()
         or "\\" in text
-        or any(ord(character) < 32 for character in text)
+        or any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in text)
+        or len(text) > MAX_PATH_CHARS
+        or any(len(part.encode("utf-8", errors="replace")) > MAX_NAME_BYTES for part in parts)
         or any(part in ("..", ".") or part.casefold() == ".git" for part in parts)
         or not parts
     )

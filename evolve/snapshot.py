@@ -32,9 +32,11 @@ class Snapshot:
         """Read a folder.
 
         Raises:
-            InputError: It holds a link, a special file, an ambiguous name, or more than the caps allow.
+            InputError: It is or holds a link, a special file, an ambiguous name, or more than the caps allow.
 
         """
+        if root.is_symlink():
+            raise InputError(f"{root}: a link; put the folder itself there", code="link")
         files: dict[str, FileEntry] = {}
         total = 0
         for relative, path in tree_files(root, max_files=max_files):

@@ -46,6 +46,11 @@ class Workspace:
         """The folder of generations."""
         return self.root / self.spec.results / "generations"
 
+    @property
+    def locks(self) -> Path:
+        """The folder of lock files; like all results it is not tracked."""
+        return self.root / self.spec.results / ".locks"
+
     def skills(self) -> dict[str, Skill]:
         """Read the incumbent skills as they are on disk."""
         return read_skills(self.root, self.spec.skill_roots)

@@ -27,7 +27,7 @@ def run_generation(bench: Bench, models: Models, state: GenerationState) -> None
 
     """
     repository = Repository(bench.workspace.root)
-    lock = bench.workspace.generations / ".lock"
+    lock = bench.workspace.locks / "generation.lock"
     with writer_lock(lock, f"a generation in {bench.workspace.root}"):
         GenerationLoop(bench, state, repository, models.proposer).run()
         evidence = evidence_of_generation(bench.workspace, state)

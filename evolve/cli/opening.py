@@ -10,8 +10,9 @@ from evolve.agents.chat import ChatAgent
 from evolve.bench.measure import Bench
 from evolve.bench.runner import Progress
 from evolve.cli.progress import progress_for
+from evolve.corpus.checked import check_unchecked
 from evolve.corpus.loading import load_corpus
-from evolve.corpus.selftest import InstrumentFault, check_corpus
+from evolve.corpus.selftest import InstrumentFault
 from evolve.errors import InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import build_model, costs_money
@@ -48,7 +49,7 @@ class Models:
 
 
 @contextlib.contextmanager
-def open_bench(workspace: Workspace, *, as_json: bool, check: bool = True) -> Iterator[tuple[Bench, Models]]:
+def open_bench(workspace: Workspace, *, as_json: bool) -> Iterator[tuple[Bench, Models]]:
     """Open the bench: read everything, test the instruments, find the model; nothing is paid for.
 
     Raises:
@@ -63,8 +64,10 @@ def open_bench(workspace: Workspace, *, as_json: bool, check: bool = True) -> It
     sandbox, note = choose_sandbox()
     if note is not None and any(task.runs_model_code for task in corpus.tasks):
         progress.note(f"WARNING: {note}")
-    if check:
-        refuse_broken_instruments(check_corpus(corpus, skills, sandbox))
+    faults, tested = check_unchecked(corpus, skills, sandbox, workspace.sweeps.parent / ".checked.json")
+    refuse_broken_instruments(faults)
+    if tested:
+        progress.note(f"tested the instruments: {tested} tasks, all good")
     models = Models(workspace)
     try:
         spec = workspace.spec.agent

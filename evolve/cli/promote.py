@@ -30,6 +30,7 @@ def command(candidate: str, branch: str | None, dry_run: bool, as_json: bool) ->
         Target,
         check_bases,
         check_branch,
+        check_not_promoted,
         check_promotable,
         evidence_of,
         frozen_overlay,
@@ -49,6 +50,7 @@ def command(candidate: str, branch: str | None, dry_run: bool, as_json: bool) ->
     corpus = load_corpus(workspace.corpus)
     if dry_run:
         check_branch(target)
+        check_not_promoted(evidence, target)
         check_promotable(evidence, workspace, corpus, now=datetime.now(UTC))
         check_bases(evidence, target)
         diff = overlay_diff(workspace.skill(evidence.promotion.skill), frozen_overlay(evidence))

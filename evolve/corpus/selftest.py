@@ -82,18 +82,25 @@ def _duplicates(tasks: Iterable[LoadedTask]) -> list[InstrumentFault]:
     return faults
 
 
-def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox) -> list[InstrumentFault]:
-    """Check every task, that its skills exist, and that no two tasks are the same.
-
-    Raises:
-        EnvironmentFault: The sandbox does not work.
-    """
+def check_together(corpus: Corpus, skills: Iterable[str]) -> list[InstrumentFault]:
+    """Check that every task's skills exist and that no two tasks are the same; nothing is run."""
     known = set(skills)
     faults = _duplicates(corpus.tasks)
     for task in corpus.tasks:
         for skill in task.task.skills:
             if skill not in known:
                 faults.append(InstrumentFault(task.id, "no-skill", f"names the skill {skill!r}, which is not there"))
+    return faults
+
+
+def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox) -> list[InstrumentFault]:
+    """Check every task alone and all of them together.
+
+    Raises:
+        EnvironmentFault: The sandbox does not work.
+    """
+    faults = check_together(corpus, skills)
+    for task in corpus.tasks:
         faults.extend(check_task(task, sandbox))
     return faults
 

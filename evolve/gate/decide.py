@@ -15,6 +15,7 @@ from evolve.stats.paired import PValue, mcnemar_exact, paired_t_interval, sign_f
 
 CONFIDENCE = 0.95
 DIGITS = 6
+TEST_NAMES = {"sign_flip": "exact sign-flip test over tasks", "mcnemar_exact": "exact McNemar test over tasks"}
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def _test(differences: list[Fraction], policy: Policy, alpha: float) -> TestResu
     else:
         result = sign_flip([float(value) for value in differences], "greater")
     return TestResult(
-        name=f"{result.test} over tasks",
+        name=TEST_NAMES[result.test],
         alternative="greater",
         p_value=result.p_value,
         alpha=alpha,

@@ -6,6 +6,8 @@ import html.parser
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,7 +17,6 @@ import httpx
 from evolve.models.download import Credentials, DownloadFault
 from evolve.models.http_client import BodyTooLarge, add_capped, without_credentials
 
-DEFAULT_INDEX = "https://pypi.org/simple/"
 INDEX_VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_PAGE_BYTES = 16 * 1024 * 1024
@@ -30,11 +31,36 @@ class WheelAddress:
 
 
 def index_url() -> str:
-    """Return the package index that the user's environment names, or the public one."""
+    """Return the package index of the user's environment, or else the one that pip uses here.
+
+    Raises:
+        DownloadFault: Neither says which.
+
+    """
     for variable in INDEX_VARIABLES:
         if os.environ.get(variable):
             return os.environ[variable]
-    return DEFAULT_INDEX
+    found = _configured_for_pip() or _built_into_pip()
+    if found is None:
+        raise DownloadFault(f"no package index is known; set {INDEX_VARIABLES[0]}, or install pip beside evolve")
+    return found
+
+
+def _configured_for_pip() -> str | None:
+    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None if answer.returncode == 0 else None
+
+
+def _built_into_pip() -> str | None:
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError:
+        return None
+    return f"{PyPI.simple_url}/"
 
 
 def normal_name(name: str) -> str:

@@ -126,6 +126,21 @@ def check_bases(evidence: Evidence, target: Target) -> None:
             raise _refuse("base-uncommitted", f"{path}: what was measured is not what HEAD holds", "commit it first")
 
 
+def check_not_promoted(evidence: Evidence, target: Target) -> None:
+    """Refuse evidence that a commit of this history carries as a promotion already.
+
+    Raises:
+        EvidenceFault: The commit is named.
+
+    """
+    entries = ledger.read_ledger(target.workspace.promotion)
+    if ledger.find_entry(entries, "promotion", evidence.promotion.sweep) is None:
+        return
+    commits = target.repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256)
+    if commits:
+        raise _refuse("already-promoted", f"promoted already, in commit {commits[-1].sha[:12]}", "evolve audit --all")
+
+
 def promotion_message(promotion: Promotion, promotion_sha256: str) -> str:
     """Return the commit message of a promotion, with the trailers that bind it to its evidence."""
     estimate = promotion.decision.estimates[0]
@@ -192,8 +207,9 @@ def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callabl
 
     """
     workspace = target.workspace
-    with writer_lock(workspace.promotion / ".promote.lock", "a promotion"):
+    with writer_lock(workspace.locks / "promote.lock", "a promotion"):
         check_branch(target)
+        check_not_promoted(evidence, target)
         check_promotable(evidence, workspace, corpus, now=datetime.now(UTC))
         check_bases(evidence, target)
         overlay = frozen_overlay(evidence)
@@ -242,8 +258,7 @@ def _remember(workspace: Workspace, paths: list[str]) -> Callable[[], None]:
 
 def _enter(evidence: Evidence, workspace: Workspace) -> None:
     promotion = evidence.promotion
-    ledger.append(
-        workspace.promotion,
+    ledger.workspace_ledger(workspace).append(
         entry="promotion",
         skill=promotion.skill,
         overlay_sha256=promotion.overlay_sha256,

@@ -11,7 +11,6 @@ from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.errors import InputError
 from evolve.overlays import FrozenOverlay
-from evolve.promote import ledger
 from evolve.promote.evidence import (
     Evidence,
     evidence_folder,
@@ -19,6 +18,7 @@ from evolve.promote.evidence import (
     read_evidence,
     write_evidence,
 )
+from evolve.promote.ledger import find_entry, workspace_ledger
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
@@ -64,14 +64,13 @@ class Confirmation:
     def run(self, *, reuse: bool = True) -> Evidence:
         """Measure, decide and write the evidence; a sweep that was decided already is read back."""
         request = self.request()
-        promotion_root = self.bench.workspace.promotion
-        decided = ledger.find_entry(ledger.read_ledger(promotion_root), "decision", request.sweep_id())
+        ledger = workspace_ledger(self.bench.workspace)
+        decided = find_entry(ledger.read(), "decision", request.sweep_id())
         if decided is not None:
             self.bench.progress.note("this overlay was measured already; here is what was decided")
             return read_evidence(self._folder(request.sweep_id()))
         plan = self.plan(reuse=reuse)
         look = ledger.record_look(
-            promotion_root,
             self.bench.policy,
             skill=self.incumbent.name,
             overlay_sha256=self.overlay.digest,
@@ -89,8 +88,7 @@ class Confirmation:
         promotion = make_promotion(result, self.bench.policy, self.incumbent, self.overlay, self.sealed, look)
         folder = self._folder(promotion.sweep)
         digest = write_evidence(folder, promotion, result.rows, self.overlay)
-        ledger.append(
-            self.bench.workspace.promotion,
+        workspace_ledger(self.bench.workspace).append(
             entry="decision",
             skill=promotion.skill,
             overlay_sha256=promotion.overlay_sha256,

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import evolve
-from evolve.bench.identity import runtime_digest
 from evolve.bench.runner import JOURNAL_FILE, SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.digest import sha256_bytes, sha256_file
@@ -28,6 +27,7 @@ from evolve.records.promotion import (
     Spend,
 )
 from evolve.records.row import Row
+from evolve.runtime import runtime_digest
 from evolve.skills import Skill
 
 PROMOTION_FILE = "promotion.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,69 @@ from evolve.records.base import jsonl_bytes, read_jsonl
 from evolve.records.ledger import LedgerEntry
 from evolve.records.policy import Policy
 from evolve.stats.multiplicity import alpha_at
+from evolve.workspace import Workspace
 
 LEDGER_FILE = "ledger.jsonl"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A workspace's ledger; ``locks`` is a folder that git does not track."""
+
+    folder: Path
+    locks: Path
+
+    @property
+    def path(self) -> Path:
+        """The ledger's file."""
+        return self.folder / LEDGER_FILE
+
+    def read(self) -> tuple[LedgerEntry, ...]:
+        """Read the ledger and check its chain.
+
+        Raises:
+            EvidenceFault: An entry was changed, taken out or put in.
+
+        """
+        return read_ledger(self.folder)
+
+    def append(self, **fields: Any) -> LedgerEntry:
+        """Append an entry; the same entry about the same sweep is appended once.
+
+        Raises:
+            BusyError: Another process appends.
+            EvidenceFault: The chain is broken.
+
+        """
+        with writer_lock(self.locks / "ledger.lock", "the ledger"):
+            entries = self.read()
+            known = find_entry(entries, fields["entry"], fields["sweep"])
+            if known is not None:
+                return known
+            previous = entries[-1].digest() if entries else None
+            entry = LedgerEntry(seq=len(entries), at=datetime.now(UTC), previous=previous, **fields)
+            write_atomic(self.path, jsonl_bytes((*entries, entry)))
+            return entry
+
+    def record_look(
+        self, policy: Policy, *, skill: str, overlay_sha256: str, sweep: str, sealed_sha256: str
+    ) -> LedgerEntry:
+        """Record, before its first cell, that a sweep looks at a sealed split; the level is fixed with it."""
+        look = next_look(self.read(), skill, sealed_sha256)
+        return self.append(
+            entry="look",
+            skill=skill,
+            overlay_sha256=overlay_sha256,
+            sweep=sweep,
+            sealed_sha256=sealed_sha256,
+            look=look,
+            alpha=alpha_at(look, policy.alpha),
+        )
+
+
+def workspace_ledger(workspace: Workspace) -> Ledger:
+    """Return the ledger of a workspace."""
+    return Ledger(folder=workspace.promotion, locks=workspace.locks)
 
 
 def read_ledger(promotion: Path) -> tuple[LedgerEntry, ...]:
@@ -44,39 +106,3 @@ def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_sha256: str) 
     """Return which look at a set of sealed tasks would be the next, counted from 1."""
     looks = [e for e in entries if e.entry == "look" and e.skill == skill and e.sealed_sha256 == sealed_sha256]
     return len(looks) + 1
-
-
-def append(promotion: Path, **fields: Any) -> LedgerEntry:
-    """Append an entry; the same entry about the same sweep is appended once.
-
-    Raises:
-        BusyError: Another process appends.
-        EvidenceFault: The chain is broken.
-
-    """
-    with writer_lock(promotion / ".ledger.lock", "the ledger"):
-        entries = read_ledger(promotion)
-        known = find_entry(entries, fields["entry"], fields["sweep"])
-        if known is not None:
-            return known
-        previous = entries[-1].digest() if entries else None
-        entry = LedgerEntry(seq=len(entries), at=datetime.now(UTC), previous=previous, **fields)
-        write_atomic(promotion / LEDGER_FILE, jsonl_bytes((*entries, entry)))
-        return entry
-
-
-def record_look(
-    promotion: Path, policy: Policy, *, skill: str, overlay_sha256: str, sweep: str, sealed_sha256: str
-) -> LedgerEntry:
-    """Record, before its first cell, that a sweep looks at a sealed split; the level is fixed with it."""
-    look = next_look(read_ledger(promotion), skill, sealed_sha256)
-    return append(
-        promotion,
-        entry="look",
-        skill=skill,
-        overlay_sha256=overlay_sha256,
-        sweep=sweep,
-        sealed_sha256=sealed_sha256,
-        look=look,
-        alpha=alpha_at(look, policy.alpha),
-    )

@@ -18,7 +18,7 @@ class LocalModelSpec(Record):
     kind: Literal["local"]
     weights: str = Field(description="A name of `evolve models list`, or the path of a GGUF file.")
     threads: int = Field(default=2, ge=1, le=256)
-    context: int = Field(default=2048, ge=256, le=1_048_576)
+    context: int = Field(default=2048, ge=256, le=1_048_576, multiple_of=256)
     shared_machine: bool = Field(default=False, description="True where other work keeps the cores busy.")
 
 

@@ -1,0 +1,1 @@
+"""Making a workspace of a repository."""

@@ -1,0 +1,82 @@
+"""Fixtures of all tests: a scripted model, a workspace, and the command line run in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.cli import opening
+from evolve.cli.main import main
+from evolve.models.base import ChatModel
+from tests.worlds import ModelServer, ScriptedModel, make_workspace, model_server
+
+
+@dataclass
+class Ran:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class CommandLine:
+    """Runs ``evolve`` in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> Ran:
+        self._capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = self._capsys.readouterr()
+        return Ran(int(code), captured.out, captured.err)
+
+
+@pytest.fixture(autouse=True)
+def quiet_git(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the user's git configuration and identity out of the tests."""
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+
+
+@pytest.fixture
+def evolve(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedModel:
+    """Have every model of a workspace be the scripted one."""
+    scripted = ScriptedModel()
+
+    def build(*_: object) -> ChatModel:
+        return scripted
+
+    monkeypatch.setattr(opening, "build_model", build)
+    return scripted
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a workspace with one improvable skill and stand in it."""
+    root = make_workspace(tmp_path / "workspace")
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def served() -> Iterator[ModelServer]:
+    """Serve the scripted model over HTTP, for commands in processes of their own."""
+    with model_server() as server:
+        yield server
