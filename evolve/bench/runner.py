@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,7 @@ class _Sweep:
         self.journal = Journal(folder / JOURNAL_FILE)
         self.state: SweepState = self.journal.state
         self._streak = 0
+        self._tries: Counter[int] = Counter()
         self._origins: dict[Path, dict[str, Row]] = {}
         if self.journal.repaired_bytes:
             means.progress.note(f"journal: {self.journal.repaired_bytes} bytes of a torn last line taken off")
@@ -136,7 +138,8 @@ class _Sweep:
         last = next((row for index, row in reversed(self.state.voided) if index == cell.index), None)
         if last is not None and last.kind is not None and not KIND_FACTS[last.kind].retried:
             return False
-        return self.state.attempts.get(cell.index, 0) < self.plan.max_attempts
+        # A resume follows a mended cause, so the cap counts the attempts of this run alone.
+        return self._tries[cell.index] < self.plan.max_attempts
 
     def run(self) -> None:
         """Run every open cell, with the drift test as soon as the canaries have settled."""
@@ -152,6 +155,7 @@ class _Sweep:
     def _attempt(self, cell: PlannedCell) -> None:
         attempt = self.state.attempts.get(cell.index, 0) + 1
         token = self.state.token + 1
+        self._tries[cell.index] += 1
         self.journal.append("leased", cell=cell.index, attempt=attempt, token=token)
         task, skill = self.means.tasks[cell.identity.task], self.means.skills[cell.arm]
         made = run_cell(cell, task, skill, self.means.agent, self.means.sandbox, attempt=attempt)

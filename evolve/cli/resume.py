@@ -47,8 +47,10 @@ def command(what: str | None, as_json: bool) -> None:
 def _resume_sweep(workspace: Workspace, name: str | None, *, as_json: bool) -> None:
     from evolve.bench.runner import PLAN_FILE
     from evolve.bench.unfinished import latest_unfinished_sweep
+    from evolve.promote.ledger import read_ledger, undecided_sweeps
 
-    folder = workspace.sweeps / name if name else latest_unfinished_sweep(workspace.sweeps)
+    undecided = undecided_sweeps(read_ledger(workspace.promotion))
+    folder = workspace.sweeps / name if name else latest_unfinished_sweep(workspace.sweeps, undecided)
     if folder is None:
         emit({"resumed": None}, "nothing is unfinished", as_json=as_json)
         return

@@ -106,3 +106,9 @@ def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_sha256: str) 
     """Return which look at a set of sealed tasks would be the next, counted from 1."""
     looks = [e for e in entries if e.entry == "look" and e.skill == skill and e.sealed_sha256 == sealed_sha256]
     return len(looks) + 1
+
+
+def undecided_sweeps(entries: tuple[LedgerEntry, ...]) -> set[str]:
+    """Return the sweeps that have looked and were not decided on."""
+    decided = {entry.sweep for entry in entries if entry.entry == "decision"}
+    return {entry.sweep for entry in entries if entry.entry == "look"} - decided

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,11 +88,14 @@ def read_text(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> str:
     """Read a UTF-8 text file.
 
     Raises:
-        InputError: It is missing, a folder, not UTF-8, holds a byte order mark or NUL, or is too large.
+        InputError: It is missing, no regular file, not UTF-8, holds a byte order mark or NUL, or is too large.
 
     """
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{path}: not a file", code="unreadable")
+        size = status.st_size
         if size > max_bytes:
             raise InputError(f"{path}: {size} bytes, more than the {max_bytes} allowed", code="too-large")
         data = path.read_bytes()

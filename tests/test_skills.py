@@ -1,0 +1,139 @@
+"""Reading and validating skills."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evolve.errors import InputError
+from evolve.skills import read_skill, read_skills, split_frontmatter, with_body
+from evolve.snapshot import FileEntry
+from tests.builders import entries, make_skill, skill_text, write_files
+
+
+def test_a_skill_is_read_with_all_of_its_files(tmp_path: Path) -> None:
+    write_files(tmp_path / "skills/greeter", {"SKILL.md": skill_text(), "references/more.md": "More."})
+    skill = read_skill(tmp_path, "skills", "greeter")
+    assert (skill.name, skill.folder, skill.body) == ("greeter", "skills/greeter", "Say hello.")
+    assert sorted(skill.files.files) == ["SKILL.md", "references/more.md"]
+
+
+def test_the_fingerprint_counts_every_file_and_the_name() -> None:
+    plain = make_skill()
+    variants = [
+        make_skill(body="Say hello!"),
+        make_skill(extra__md="x"),
+        make_skill("other"),
+        type(plain)(plain.name, plain.folder, plain.files.replaced({"x": FileEntry(b"", executable=True)})),
+        type(plain)(plain.name, plain.folder, plain.files.replaced({"x": FileEntry(b"", executable=False)})),
+    ]
+    assert len({plain.fingerprint, *(variant.fingerprint for variant in variants)}) == 6
+    assert make_skill().fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"no frontmatter", "frontmatter"),
+        (b"---\nname: greeter\n---\n\nBody\n", "description"),
+        (b"---\ndescription: x\n---\n\nBody\n", "name"),
+        (b"---\nname: Greeter\ndescription: x\n---\n\nBody\n", "lowercase"),
+        (b"---\nname: another\ndescription: x\n---\n\nBody\n", "match"),
+        (b"---\nname: greeter\ndescription: x\nunknown-key: y\n---\n\nBody\n", "unknown-key"),
+        (b"---\nname: greeter\ndescription: x\n---\n\n  \n", "the body is empty"),
+        (b"---\nname: greeter\ndescription: " + b"x" * 1025 + b"\n---\n\nBody\n", "1024"),
+        (b"---\nname: [\n---\n\nBody\n", "YAML"),
+        (b"---\nname: greeter\ndescription: x\nBody without an end of the frontmatter\n", "frontmatter"),
+        (b"\xff\xfe", "not UTF-8 (byte 0)"),
+        (b"\xef\xbb\xbf---\nname: greeter\ndescription: x\n---\n\nBody\n", "frontmatter"),
+        (b"---\nname: greeter\ndescription: &a [*a]\n---\n\nBody\n", ""),
+        (b"---\nname: greeter\ndescription: " + b"[" * 5000 + b"\n---\n\nBody\n", ""),
+        (b"", ""),
+    ],
+)
+def test_an_invalid_skill_is_an_input_error_that_names_its_file(tmp_path: Path, content: bytes, says: str) -> None:
+    write_files(tmp_path / "skills/greeter", {"SKILL.md": content})
+    with pytest.raises(InputError) as caught:
+        read_skills(tmp_path, ("skills",))
+    assert caught.value.message.startswith("skills/greeter/SKILL.md: ")
+    assert says.casefold() in caught.value.message.casefold()
+
+
+def test_a_folder_without_skill_md_is_no_skill(tmp_path: Path) -> None:
+    write_files(tmp_path / "skills", {"greeter/SKILL.md": skill_text(), "drafts/notes.md": "x", "README.md": "y"})
+    assert list(read_skills(tmp_path, ("skills",))) == ["greeter"]
+    with pytest.raises(InputError) as caught:
+        read_skill(tmp_path, "skills", "drafts")
+    assert caught.value.code == "no-skill-md"
+
+
+def test_skills_of_several_roots_are_read_by_name(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a/one/SKILL.md": skill_text("one"), "b/two/SKILL.md": skill_text("two")})
+    assert {name: skill.folder for name, skill in read_skills(tmp_path, ("a", "b")).items()} == {
+        "one": "a/one",
+        "two": "b/two",
+    }
+
+
+def test_one_name_in_two_roots_is_refused(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a/one/SKILL.md": skill_text("one"), "b/one/SKILL.md": skill_text("one")})
+    with pytest.raises(InputError) as caught:
+        read_skills(tmp_path, ("a", "b"))
+    assert caught.value.code == "duplicate-skill"
+
+
+def test_a_missing_or_empty_root_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        read_skills(tmp_path, ("skills",))
+    (tmp_path / "skills").mkdir()
+    with pytest.raises(InputError, match="no skill below skills"):
+        read_skills(tmp_path, ("skills",))
+
+
+@pytest.mark.parametrize("kind", ["link out", "link inside", "pipe", "folder link"])
+def test_links_and_pipes_in_a_skill_are_refused(tmp_path: Path, kind: str) -> None:
+    folder = write_files(tmp_path / "skills/greeter", {"SKILL.md": skill_text()})
+    if kind == "link out":
+        (folder / "more.md").symlink_to("/etc/passwd")
+    elif kind == "link inside":
+        (folder / "more.md").symlink_to("SKILL.md")
+    elif kind == "pipe":
+        os.mkfifo(folder / "more.md")
+    else:
+        folder.rename(tmp_path / "elsewhere")
+        folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError) as caught:
+        read_skills(tmp_path, ("skills",))
+    assert str(folder) in caught.value.message
+    assert caught.value.code in ("escaping-link", "link", "special-file")
+
+
+@pytest.mark.parametrize(
+    ("text", "front", "body"),
+    [
+        ("---\na: 1\n---\n\nBody\n", "---\na: 1\n---\n", "Body"),
+        ("---\na: 1\n---", "", "---\na: 1\n---"),
+        ("---\na: 1\n--- \nBody\n---\nMore", "---\na: 1\n--- \n", "Body\n---\nMore"),
+        ("Body\n---\na\n---\n", "", "Body\n---\na\n---"),
+        ("", "", ""),
+    ],
+)
+def test_frontmatter_is_split_off_at_its_second_fence(text: str, front: str, body: str) -> None:
+    assert split_frontmatter(text) == (front, body)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=60))
+def test_another_body_keeps_the_frontmatter_and_reads_back(body: str) -> None:
+    before = skill_text()
+    after = with_body(before, body)
+    assert split_frontmatter(after)[0].rstrip() == split_frontmatter(before)[0].rstrip()
+    assert split_frontmatter(after)[1] == body.strip()
+
+
+def test_a_skill_with_a_binary_file_beside_it_is_valid(tmp_path: Path) -> None:
+    write_files(tmp_path / "skills/greeter", {"SKILL.md": skill_text(), "logo.png": b"\x89PNG\0\xff"})
+    assert read_skill(tmp_path, "skills", "greeter").files.files["logo.png"] == entries({"x": b"\x89PNG\0\xff"})["x"]
