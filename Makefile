@@ -1,0 +1,43 @@
+# A thin face: everything here is `pip install -e '.[local,dev]'` and `evolve`, with pinned versions.
+VENV ?= .venv
+BIN := $(VENV)/bin
+BRANCH ?= evolve/weekly
+WEIGHTS := qwen2.5-coder-0.5b-instruct
+
+.PHONY: generation test lint tests model-tests install weights lock clean
+.DELETE_ON_ERROR:
+
+generation: weights  ## Set everything up, then run one whole generation on the shipped workspace.
+	$(BIN)/evolve generation --apply --branch $(BRANCH)
+
+test: lint tests model-tests  ## Set everything up, then run all checks and tests.
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+tests: install
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest -q -m "not model"
+
+model-tests: tests weights
+	$(BIN)/coverage run -m pytest -q -m model
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: requirements.lock pyproject.toml scripts/install.sh
+	sh scripts/install.sh $(VENV)
+	@touch $@
+
+weights: install
+	$(BIN)/evolve models install $(WEIGHTS)
+
+lock:  ## Pin the newest versions that pyproject.toml allows (needs uv).
+	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
+	  --no-header --upgrade pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
