@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from pathlib import Path
 from typing import Any
 
 from evolve.agents.base import Session, SessionEnd
 from evolve.agents.file_blocks import read_edits, user_message
 from evolve.corpus.loading import ANSWER_FILE
-from evolve.errors import EnvironmentFault
+from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
 from evolve.skills import SKILL_FILE, split_frontmatter
-from evolve.snapshot import Snapshot
+from evolve.snapshot import FileEntry, Snapshot
 
 ADAPTER_VERSION = 1
 
@@ -48,9 +48,9 @@ class ChatAgent:
         except EnvironmentFault as error:
             return SessionEnd("", self._usage(None, started), ErrorKind.SESSION_ERROR, error.message)
         usage = self._usage(reply, started)
-        text = reply.text.replace("\r\n", "\n")
+        text = reply.text.replace("\r\n", "\n").encode("utf-8", errors="replace").decode("utf-8")
         if session.task.kind == "answer":
-            (session.work / ANSWER_FILE).write_text(text, encoding="utf-8", errors="replace")
+            (session.work / ANSWER_FILE).write_text(text, encoding="utf-8")
             return SessionEnd(text, usage)
         if not _write_edits(session, text):
             return SessionEnd(text, usage, ErrorKind.NO_WORK_PRODUCED, "the reply changed no file")
@@ -86,11 +86,10 @@ class ChatAgent:
 
 
 def _write_edits(session: Session, reply: str) -> bool:
-    before = Snapshot.read(session.work)
+    before = after = Snapshot.read(session.work)
     for path, text in read_edits(reply, tuple(sorted(before.files))).items():
-        target: Path = session.work / path
-        if not target.parent.resolve().is_relative_to(session.work.resolve()) or target.is_dir():
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8", errors="replace")
-    return Snapshot.read(session.work).digest != before.digest
+        executable = path in before.files and before.files[path].executable
+        with contextlib.suppress(InputError):  # a name that cannot stand beside the others
+            after = after.replaced({path: FileEntry(text.encode("utf-8"), executable)})
+    after.write_scratch(session.work)
+    return after.digest != before.digest

@@ -10,7 +10,8 @@ from evolve.errors import InputError
 from evolve.files import safe_relative
 from evolve.scoring.submission import code_blocks
 
-_LABEL = re.compile(r"(?:^|\n)[#*\s`]*(?:file\s*:?\s*)?([\w][\w./-]*\.[\w]+)[`*]*\s*:?[`*]*\s*$", re.IGNORECASE)
+_FILE_WORD = re.compile(r"^file[:\s]+[`*]*", re.IGNORECASE)
+_LABEL = re.compile(r"(?:^|\n)[#*\s`]*(?:file[:\s]+[`*]*)?([\w][\w./-]*\.[\w]+)[`*]*\s*:?[`*]*\s*$", re.IGNORECASE)
 
 
 def show_file(path: str, text: str) -> str:
@@ -60,7 +61,10 @@ def read_edits(reply: str, known: tuple[str, ...]) -> dict[str, str]:
 def _named_path(info: str, before: str, known: tuple[str, ...]) -> str | None:
     words = [word.removeprefix("path=").removeprefix("file=").strip("\"'") for word in info.split()]
     label = _LABEL.search(before.rstrip(" \t\n")[-300:])
+    line = _FILE_WORD.sub("", before.rstrip(" \t\n").rpartition("\n")[2].strip("#*` \t:"))
     candidates = [word for word in words if word in known or "." in word or "/" in word]
+    if line in known:
+        candidates.append(line)
     if label:
         candidates.append(label[1])
     for candidate in candidates:

@@ -70,7 +70,7 @@ def _evidence_faults(given: GateInput) -> list[Reason]:
     for row in given.rows:
         cells[(row.identity.task, row.role)].append(row)
     broken = _broken_tasks(given, cells)
-    if broken:
+    if broken or not given.tasks:
         text = f"{len(broken)} of {len(given.tasks)} tasks lack valid rows, have too many, or rows of another task"
         faults.append(Reason(code="incomplete", text=text, blocking=True, tasks=broken))
     if _mixed(given.rows):

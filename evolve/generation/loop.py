@@ -19,7 +19,7 @@ from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
 from evolve.overlays import FrozenOverlay, read_overlay, write_overlay
 from evolve.promote import ledger
-from evolve.promote.apply import Target, check_branch, promote, record
+from evolve.promote.apply import Target, check_branch, check_committed, promote, record
 from evolve.promote.confirm import Confirmation
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
@@ -64,6 +64,8 @@ class GenerationLoop:
         if self.state.record.evidence is not None:
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
         skill, evidence = self._choose()
+        if request.apply:
+            check_committed(self._target(), skill)
         if not evidence.failures:
             return self._finish_without(f"{skill.name} resolves every train task")
         candidates = self._propose(skill, evidence)

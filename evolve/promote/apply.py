@@ -19,6 +19,7 @@ from evolve.promote.git import Repository
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome, Split
 from evolve.records.promotion import Promotion
+from evolve.skills import Skill
 from evolve.snapshot import Snapshot
 from evolve.workspace import Workspace
 
@@ -55,6 +56,23 @@ def check_branch(target: Target) -> None:
             hint=f"git switch {target.branch}, or give another --branch",
             code="branch-exists",
         )
+
+
+def check_committed(target: Target, skill: Skill) -> None:
+    """Refuse a skill whose text is not the committed one, before anything is paid for.
+
+    Raises:
+        InputError: The first file that differs from HEAD is named.
+
+    """
+    for path, entry in sorted(skill.files.files.items()):
+        where = f"{skill.folder}/{path}"
+        if target.repository.blob("HEAD", where) != entry.content:
+            raise InputError(
+                f"{where}: not what HEAD holds, so that a promotion could not be told from your own change",
+                hint="commit it first, or leave out --apply",
+                code="base-uncommitted",
+            )
 
 
 def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *, now: datetime) -> None:

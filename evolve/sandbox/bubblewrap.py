@@ -7,11 +7,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import Completed, Job, base_python, kill_group, run_contained
 
+STARTED = b"started\n"
+STARTER = ("/bin/sh", "-c", 'echo started >&2; exec "$@"', "sh")
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 PREFLIGHT_SCRIPT = """
 import os, socket, sys
@@ -59,20 +62,23 @@ class Bubblewrap:
         argv += ["--ro-bind", str(job.folder), "/work"]
         for name, path in job.mounts.items():
             argv += ["--ro-bind", str(path), self.mounted(name, job.mounts)]
-        return [*argv, "--chdir", "/work", "--", *job.argv]
+        return [*argv, "--remount-ro", "/", "--chdir", "/work", "--", *STARTER, *job.argv]
 
     def run(self, job: Job) -> Completed:
         """Run a job in namespaces of its own; all of its processes die with it.
+
+        A first line of standard error says that the namespaces were made: without it the fault is bubblewrap's,
+        and no job can imitate that.
 
         Raises:
             EnvironmentFault: bubblewrap cannot be started or cannot make the namespaces.
 
         """
         completed = run_contained(self._argv(job), job, env={}, cwd=None, end=kill_group)
-        if completed.exit_code not in (0, None) and completed.stderr.startswith(b"bwrap: "):
-            reason = completed.stderr.decode("utf-8", errors="replace").splitlines()[0]
-            raise EnvironmentFault(f"bubblewrap does not work here: {reason}")
-        return completed
+        if not completed.stderr.startswith(STARTED):
+            reason = completed.stderr.decode("utf-8", errors="replace").strip().partition("\n")[0]
+            raise EnvironmentFault(f"bubblewrap does not work here: {reason or 'no answer'}")
+        return replace(completed, stderr=completed.stderr.removeprefix(STARTED))
 
 
 def find_bubblewrap() -> tuple[Bubblewrap | None, str]:

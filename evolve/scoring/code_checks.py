@@ -38,8 +38,13 @@ def same_value(found: object, wanted: object, tolerance: float) -> bool:
     """Compare two JSON values; numbers within a tolerance, bool never equal to a number."""
     if isinstance(found, bool) or isinstance(wanted, bool):
         return found is wanted
+    if isinstance(found, int) and isinstance(wanted, int) and found == wanted:
+        return True
     if isinstance(found, int | float) and isinstance(wanted, int | float):
-        return math.isclose(found, wanted, rel_tol=tolerance, abs_tol=tolerance)
+        try:
+            return math.isclose(found, wanted, rel_tol=tolerance, abs_tol=tolerance)
+        except OverflowError:
+            return False
     if isinstance(found, list) and isinstance(wanted, list | tuple):
         return len(found) == len(wanted) and all(
             same_value(a, b, tolerance) for a, b in zip(found, wanted, strict=True)

@@ -173,3 +173,12 @@ def test_too_few_sealed_tasks_end_without_a_look(workspace: Path, model: Scripte
     assert newest(workspace).outcome == "insufficient_evidence"
     assert "cannot prove a gain" in ran.out
     assert not (workspace / "promotion/ledger.jsonl").exists()
+
+
+def test_an_uncommitted_skill_is_not_applied_to(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    write_skill(workspace, "bracket", "You give the number back. Be brief.")
+    ran = evolve("generation", "--apply")
+    assert ran.code == 2
+    assert "skills/bracket/SKILL.md: not what HEAD holds" in ran.err
+    assert len(model.requests) == 3
+    assert evolve("generation").code == 0

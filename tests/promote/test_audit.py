@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evolve.digest import sha256_bytes
+from evolve.promote.attest import envelope
+from evolve.promote.audit import audit_all
+from evolve.promote.evidence import read_evidence
+from evolve.promote.git import Repository
+from evolve.records.base import jsonl_bytes
+from evolve.records.kinds import ErrorKind
+from tests.conftest import CommandLine
+from tests.promote.conftest import Measured
+from tests.worlds import git
+
+
+@pytest.fixture
+def promoted(measured: Measured, evolve: CommandLine) -> Measured:
+    assert evolve("promote", measured.overlay).code == 0
+    return measured
+
+
+def faults(measured: Measured) -> list[str]:
+    findings = audit_all(measured.root / "promotion", Repository(measured.root))
+    return [f"{finding.file}: {finding.check}: {finding.detail}" for finding in findings if not finding.holds]
+
+
+def test_all_holds_on_a_fresh_clone(
+    promoted: Measured, evolve: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clone"
+    git(promoted.root, "clone", "--quiet", str(promoted.root), str(clone))
+    monkeypatch.chdir(clone)
+    ran = evolve("audit", "--all", "-v")
+    assert ran.code == 0, ran.out
+    assert "all holds" in ran.out
+    assert "decision recomputed from rows" in ran.out
+
+
+def test_one_changed_byte_of_the_rows_is_found_and_its_row_is_named(promoted: Measured, evolve: CommandLine) -> None:
+    path = promoted.folder / "rows.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    row = json.loads(lines[16])
+    lines[16] = lines[16].replace(b'"output_tokens":', b'"output_tokens":9', 1)
+    path.write_bytes(b"\n".join(lines))
+    ran = evolve("audit", "--all")
+    assert ran.code == 4
+    assert "rows.jsonl:17: row digest: expected " in ran.out
+    assert f"({row['arm']}, {row['identity']['task']}, run {row['identity']['run']})" in ran.out
+
+
+def mutants(data: bytes, rng: random.Random, count: int) -> Iterator[bytes]:
+    for _ in range(count):
+        position = rng.randrange(len(data))
+        match rng.randrange(3):
+            case 0:
+                yield data[:position] + bytes([data[position] ^ (1 << rng.randrange(8))]) + data[position + 1 :]
+            case 1:
+                yield data[:position] + data[position + 1 :]
+            case _:
+                yield data[:position] + data[position : position + 1] + data[position:]
+
+
+def test_any_changed_byte_of_any_file_is_found(promoted: Measured) -> None:
+    rng = random.Random(20)
+    files = [path for path in (promoted.root / "promotion").rglob("*") if path.is_file() and path.suffix != ".yaml"]
+    assert len(files) == 5
+    assert faults(promoted) == []
+    tried = 0
+    for path in files:
+        original = path.read_bytes()
+        for mutant in mutants(original, rng, 16):
+            if mutant == original:
+                continue
+            path.write_bytes(mutant)
+            assert faults(promoted), (path, mutant[:200])
+            tried += 1
+        path.write_bytes(original)
+    assert tried >= 70
+    assert faults(promoted) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["promotion.json", "rows.jsonl", "attestation.json", "overlay/skills/bracket/SKILL.md"]
+)
+def test_a_missing_file_is_found(promoted: Measured, name: str) -> None:
+    (promoted.folder / name).unlink()
+    assert faults(promoted)
+
+
+def test_an_extra_file_is_found(promoted: Measured) -> None:
+    (promoted.folder / "notes.txt").write_text("hello")
+    assert any("files" in fault for fault in faults(promoted))
+
+
+def test_a_forged_outcome_is_found_even_when_every_digest_is_recomputed(promoted: Measured) -> None:
+    evidence = read_evidence(promoted.folder)
+    rows = tuple(
+        row.model_copy(update={"resolved": True, "kind": None}) if row.arm == "candidate" else row
+        for row in evidence.rows
+    )
+    rows = tuple(
+        row.model_copy(update={"resolved": False, "kind": ErrorKind.ORACLE_FAILED}) if row.arm == "incumbent" else row
+        for row in rows
+    )
+    forged = evidence.promotion.model_copy(
+        update={
+            "rows_sha256": sha256_bytes(jsonl_bytes(rows)),
+            "row_sha256": tuple(row.digest() for row in rows),
+            "expires_at": evidence.promotion.expires_at.replace(year=2099),
+        }
+    )
+    data = forged.canonical() + b"\n"
+    (promoted.folder / "promotion.json").write_bytes(data)
+    (promoted.folder / "rows.jsonl").write_bytes(jsonl_bytes(rows))
+    (promoted.folder / "attestation.json").write_bytes(envelope(forged, sha256_bytes(data)))
+    found = faults(promoted)
+    assert any("decision of" in fault for fault in found)
+    assert any("no commit carries it" in fault for fault in found)
+
+
+def test_a_ledger_entry_that_was_taken_out_is_found(promoted: Measured) -> None:
+    path = promoted.root / "promotion/ledger.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[1:]))
+    assert any("the chain is broken" in fault for fault in faults(promoted))
+
+
+def test_a_commit_that_changed_something_else_is_found(measured: Measured, evolve: CommandLine) -> None:
+    assert evolve("promote", measured.overlay).code == 0
+    (measured.root / "smuggled.txt").write_text("x")
+    git(measured.root, "add", "smuggled.txt")
+    git(measured.root, "commit", "--quiet", "--amend", "--no-edit")
+    assert any("smuggled.txt" in fault for fault in faults(measured))
+
+
+def test_a_promotion_whose_commit_is_gone_is_found(promoted: Measured) -> None:
+    git(promoted.root, "reset", "--quiet", "--soft", "HEAD^")
+    git(promoted.root, "commit", "--quiet", "--message", "Squashed")
+    git(promoted.root, "reflog", "expire", "--expire=now", "--all")
+    assert any("no commit carries it" in fault for fault in faults(promoted))
+
+
+def test_evidence_that_only_the_ledger_knows_of_is_found(promoted: Measured) -> None:
+    folder = promoted.folder
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    folder.rmdir()
+    assert any("no folder holds this evidence" in fault for fault in faults(promoted))
+
+
+def test_a_workspace_without_promotions_holds(workspace: Path, evolve: CommandLine) -> None:
+    ran = evolve("audit", "--all")
+    assert ran.code == 0
+    assert "1 checks: all holds" in ran.out
+
+
+def test_findings_are_there_for_programs(promoted: Measured, evolve: CommandLine) -> None:
+    value = evolve("audit", str(promoted.folder), "--json").json()
+    assert len(value) > 20
+    assert all(finding["holds"] for finding in value)
+
+
+def test_a_promotion_that_is_not_there_is_a_usage_error(workspace: Path, evolve: CommandLine) -> None:
+    assert evolve("audit", "promotion/none/here").code == 2
+    assert evolve("audit", "promotion/none/here", "--all").code == 2
