@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -35,7 +36,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     except OSError as error:
-        raise EnvironmentFault(f"{path}: cannot be written: {error.strerror}") from error
+        raise _cannot_write(path, error) from error
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -47,7 +48,13 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         fsync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise EnvironmentFault(f"{path}: cannot be written: {error.strerror}") from error
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> EnvironmentFault:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    hint = "free some space, then: evolve resume" if full else None
+    return EnvironmentFault(f"{path}: cannot be written: {error.strerror}", hint=hint, code="not-written")
 
 
 def copy_tree(source: Path, target: Path) -> None:

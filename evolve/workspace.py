@@ -12,6 +12,7 @@ from evolve.records.workspace import WorkspaceSpec
 from evolve.skills import Skill, read_skills
 
 WORKSPACE_FILE = "evolve.yaml"
+POLICY_FILE = "policy.yaml"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Workspace:
 
     def policy(self) -> Policy:
         """Read ``policy.yaml``."""
-        return read_yaml(Policy, self.promotion / "policy.yaml")
+        return read_yaml(Policy, self.promotion / POLICY_FILE)
 
     def relative(self, path: Path) -> str:
         """Return a path relative to the workspace where it lies inside, for messages and records."""

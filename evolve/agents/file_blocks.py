@@ -33,9 +33,15 @@ def user_message(prompt: str, files: Iterable[tuple[str, str]]) -> str:
     return "\n\n".join([prompt.strip(), *(show_file(path, text) for path, text in files)])
 
 
-def good_reply(files: list[tuple[str, str]]) -> str:
-    """Render edited files as the reply that the parser below reads back."""
-    if len(files) == 1:
+def good_reply(files: list[tuple[str, str]], *, named: bool = False) -> str:
+    """Render edited files as the reply that the parser below reads back.
+
+    Args:
+        files: Path and text of each edited file.
+        named: Names a lone file too, as it must be where there are others.
+
+    """
+    if len(files) == 1 and not named:
         path, text = files[0]
         return show_block(PurePosixPath(path).suffix.removeprefix(".") or "text", text)
     return "\n\n".join(show_file(path, text) for path, text in files)

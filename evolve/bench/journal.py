@@ -135,8 +135,8 @@ def _parse(line: bytes, path: Path, number: int) -> Event:
         event = parse_json(Event, line, where)
     except Exception as error:
         raise EvidenceFault(f"{where}: damaged: {error}", code="broken-journal") from error
-    if event.seq != number - 1 or seal(event).checksum != event.checksum:
-        raise EvidenceFault(f"{where}: the checksum or the sequence number is wrong", code="broken-journal")
+    if event.seq != number - 1 or seal(event).checksum != event.checksum or event.canonical() != line:
+        raise EvidenceFault(f"{where}: the checksum, the sequence number or the form is wrong", code="broken-journal")
     return event
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from evolve.bench.journal import Journal, SweepState
 from evolve.bench.reuse import REPLIES_FOLDER, ROWS_FILE, stored_reply
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_bytes
-from evolve.errors import EnvironmentFault, EvidenceFault
+from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import write_atomic, writer_lock
 from evolve.records.base import jsonl_bytes, read_json, read_jsonl, write_json
 from evolve.records.kinds import KIND_FACTS
@@ -240,9 +241,14 @@ def run_sweep(folder: Path, plan: Plan, means: Means) -> SweepResult:
         means.progress.sweep_started(plan, len(sweep.to_pay()))
         try:
             sweep.run()
+        except BaseException:
+            # The rows are derived from the journal; the first fault is the one to tell.
+            with contextlib.suppress(EvolveError, OSError):
+                write_atomic(folder / ROWS_FILE, jsonl_bytes(sweep.rows()))
+            raise
         finally:
             means.progress.sweep_ended()
-            write_atomic(folder / ROWS_FILE, jsonl_bytes(sweep.rows()))
+        write_atomic(folder / ROWS_FILE, jsonl_bytes(sweep.rows()))
         if not sweep.state.finished:
             sweep.journal.append("finished")
         return SweepResult(

@@ -30,7 +30,7 @@ def reference_reply(task: LoadedTask) -> str:
     """Return the good reference in the form of a reply."""
     if task.task.kind == "answer":
         return task.good.text(ANSWER_FILE).strip() if ANSWER_FILE in task.good.files else ""
-    return good_reply(list(task.good.texts()))
+    return good_reply(list(task.good.texts()), named=len({*task.seed.files, *task.good.files}) > 1)
 
 
 def find_leaks(text: str, base: str, tasks: tuple[LoadedTask, ...], worked_examples: tuple[str, ...]) -> list[Leak]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
-from evolve.records.base import parse_record, read_yaml
+from evolve.records.base import decode_text, parse_record, read_yaml
 from evolve.records.checks import CommandCheck, PythonCallsCheck
 from evolve.records.kinds import Split
 from evolve.records.task import Oracle, Task
@@ -91,7 +91,8 @@ def load_task(folder: Path) -> LoadedTask:
     oracle_path = folder / "oracle" / "oracle.yaml"
     if "oracle.yaml" not in oracle_files.files:
         raise InputError(f"{oracle_path}: no such file", hint="every task needs a hidden check", code="no-oracle")
-    source = YamlSource.parse(oracle_files.text("oracle.yaml"), str(oracle_path))
+    text = decode_text(oracle_files.files["oracle.yaml"].content, str(oracle_path))
+    source = YamlSource.parse(text, str(oracle_path))
     oracle = parse_record(Oracle, source.value, str(oracle_path), source=source)
     seed = files.below("seed")
     if task.kind == "edit" and not seed.files:

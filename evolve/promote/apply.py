@@ -14,7 +14,7 @@ from evolve.files import write_atomic, writer_lock
 from evolve.gate.decide import decide
 from evolve.overlays import FrozenOverlay, validate_overlay
 from evolve.promote import ledger
-from evolve.promote.evidence import OVERLAY_FOLDER, Evidence, gate_input
+from evolve.promote.evidence import OVERLAY_FOLDER, PROMOTION_FILE, Evidence, gate_input
 from evolve.promote.git import Repository
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome, Split
@@ -189,11 +189,10 @@ def record_message(promotion: Promotion, promotion_sha256: str) -> str:
     )
 
 
-def _evidence_paths(workspace: Workspace, evidence: Evidence) -> list[str]:
-    return [
-        workspace.relative(evidence.folder),
-        workspace.relative(workspace.promotion / ledger.LEDGER_FILE),
-    ]
+def _evidence_paths(workspace: Workspace) -> list[str]:
+    """Return the ledger and every evidence folder: the ledger names them all, so a clone needs them all."""
+    folders = sorted(path.parent for path in workspace.promotion.glob(f"*/*/{PROMOTION_FILE}"))
+    return [workspace.relative(path) for path in (*folders, workspace.promotion / ledger.LEDGER_FILE)]
 
 
 def _commit(target: Target, paths: list[str], message: str) -> str:
@@ -206,7 +205,7 @@ def _commit(target: Target, paths: list[str], message: str) -> str:
 def record(evidence: Evidence, target: Target) -> str:
     """Commit the evidence and the ledger of a candidate that was not promoted; returns the commit."""
     message = record_message(evidence.promotion, evidence.promotion_sha256)
-    return _commit(target, _evidence_paths(target.workspace, evidence), message)
+    return _commit(target, _evidence_paths(target.workspace), message)
 
 
 def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callable[[str], None] = lambda _: None) -> str:
@@ -232,7 +231,7 @@ def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callabl
         check_bases(evidence, target)
         overlay = frozen_overlay(evidence)
         _check_candidate(evidence, overlay, workspace, corpus)
-        paths = [*overlay.files.files, *_evidence_paths(workspace, evidence)]
+        paths = [*overlay.files.files, *_evidence_paths(workspace)]
         restore = _remember(
             workspace, [*overlay.files.files, workspace.relative(workspace.promotion / ledger.LEDGER_FILE)]
         )

@@ -28,6 +28,7 @@ from evolve.records.row import Row
 from evolve.snapshot import Snapshot
 from evolve.stats.drift import canaries_disagree
 from evolve.stats.multiplicity import alpha_at
+from evolve.workspace import POLICY_FILE
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,12 @@ def _ledger_findings(
 
 
 def _git_findings(
-    name: str, promotion: Promotion, evidence_sha256: str, entries: tuple[LedgerEntry, ...], repository: Repository
+    name: str,
+    promotion: Promotion,
+    evidence_sha256: str,
+    entries: tuple[LedgerEntry, ...],
+    repository: Repository,
+    promotion_root: Path,
 ) -> Iterator[Finding]:
     if ledger.find_entry(entries, "promotion", promotion.sweep) is None:
         return
@@ -206,10 +212,12 @@ def _git_findings(
         yield _compare(where, f"{path} after", expected, _blob_digest(repository, commit.sha, path))
         base = promotion.base_files.get(path)
         yield _compare(where, f"{path} before", base, _blob_digest(repository, f"{commit.sha}^", path))
+    prefix = promotion_root.relative_to(repository.root).as_posix()
     outside = {
         path
         for path in repository.changed_in(commit.sha)
-        if path not in promotion.overlay_files and not path.endswith(ledger.LEDGER_FILE) and f"{name}/" not in path
+        if path not in promotion.overlay_files
+        and (not path.startswith(f"{prefix}/") or path == f"{prefix}/{POLICY_FILE}")
     }
     yield _compare(where, "files changed beside overlay, evidence and ledger", set(), outside)
 
@@ -240,7 +248,7 @@ def audit_evidence(
         evidence_sha256 = sha256_bytes(data)
         findings.extend(_binding_findings(folder, name, promotion, data))
         findings.extend(_ledger_findings(name, promotion, evidence_sha256, entries))
-        findings.extend(_git_findings(name, promotion, evidence_sha256, entries, repository))
+        findings.extend(_git_findings(name, promotion, evidence_sha256, entries, repository, promotion_root))
         findings.extend(_row_findings(folder, name, promotion, rows))
         findings.extend(_decision_findings(name, promotion, rows))
     except _Broken as broken:

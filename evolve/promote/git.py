@@ -32,6 +32,7 @@ class Repository:
             raise InputError(f"{root}: not in a git repository", hint="git init", code="no-repository") from error
         except git.exc.GitError as error:
             raise EnvironmentFault(f"{root}: git does not work here: {error}") from error
+        self.root = root
         self._git = git.Git(root)
 
     def _call(self, *arguments: str) -> str:

@@ -103,12 +103,22 @@ def read_text(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> str:
         raise InputError(f"{path}: no such file", code="missing-file") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}", code="unreadable") from error
+    return decode_text(data, str(path))
+
+
+def decode_text(data: bytes, where: str) -> str:
+    """Decode the UTF-8 content of a text file.
+
+    Raises:
+        InputError: It is not UTF-8, or holds a byte order mark or NUL.
+
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})", code="not-utf8") from error
+        raise InputError(f"{where}: not UTF-8 (byte {error.start})", code="not-utf8") from error
     if text.startswith("\ufeff") or "\0" in text:
-        raise InputError(f"{path}: holds a byte order mark or a NUL", hint="save it as plain UTF-8", code="not-text")
+        raise InputError(f"{where}: holds a byte order mark or a NUL", hint="save it as plain UTF-8", code="not-text")
     return text
 
 

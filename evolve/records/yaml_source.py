@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,8 @@ class YamlSource:
         """Parse one YAML document.
 
         Raises:
-            InputError: It is not YAML, or uses anchors, aliases, tags, duplicate or non-text keys.
+            InputError: It is not YAML, uses anchors, aliases, tags, duplicate or non-text keys, or holds values
+                that JSON has not.
 
         """
         lines: dict[tuple[int | str, ...], int] = {}
@@ -46,11 +48,15 @@ class YamlSource:
         return cls(value=value, lines=lines)
 
     def line_of(self, location: tuple[int | str, ...]) -> int | None:
-        """Return the line of a field, or of its nearest known parent; 1-based."""
-        for end in range(len(location), -1, -1):
-            if location[:end] in self.lines:
-                return self.lines[location[:end]]
-        return None
+        """Return the line of a field, or of its nearest known parent; 1-based.
+
+        Parts that the document does not have, such as the name of a variant, are passed over.
+        """
+        known: tuple[int | str, ...] = ()
+        for part in location:
+            if (*known, part) in self.lines:
+                known = (*known, part)
+        return self.lines.get(known)
 
 
 def _refuse_events(text: str, where: str) -> None:
@@ -92,4 +98,9 @@ def _construct(
         return mapping
     if isinstance(node, yaml.SequenceNode):
         return [_construct(loader, item, (*path, index), lines, where) for index, item in enumerate(node.value)]
-    return loader.construct_object(node)
+    value = loader.construct_object(node)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{where}:{lines[path]}: {value} is no number that JSON has", code="yaml-value")
+    if not isinstance(value, str | int | float | None):
+        raise InputError(f"{where}:{lines[path]}: {node.value!r} is read as a date; quote it", code="yaml-value")
+    return value

@@ -182,3 +182,24 @@ def test_an_uncommitted_skill_is_not_applied_to(workspace: Path, model: Scripted
     assert "skills/bracket/SKILL.md: not what HEAD holds" in ran.err
     assert len(model.requests) == 3
     assert evolve("generation").code == 0
+
+
+def test_evidence_that_was_not_committed_goes_with_the_next_commit(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger names every look, so a clone must hold the evidence of each."""
+
+    def lucky_in_screening(system: str, user: str, seed: int) -> str:
+        number = user.split()[-1]
+        return f"<{number}>" if "## Examples" in system and int(number) < 300 else "no"
+
+    model.answer = lucky_in_screening
+    assert evolve("generation").code == 0
+    model.answer = ScriptedModel().answer
+    assert evolve("generation", "--apply", "--operator", "lesson").code == 0
+    clone = tmp_path / "clone"
+    git(workspace, "clone", "--quiet", str(workspace), str(clone))
+    monkeypatch.chdir(clone)
+    ran = evolve("audit", "--all")
+    assert ran.code == 0, ran.out
+    assert (clone / "promotion/ledger.jsonl").read_text().count('"entry":"decision"') == 2
