@@ -12,7 +12,9 @@ import pytest
 
 from evolve.cli import opening
 from evolve.cli.main import main
+from evolve.errors import EnvironmentFault
 from evolve.models.base import ChatModel
+from evolve.models.weights import ResolvedWeights, catalogue, install, resolve
 from tests.worlds import ModelServer, ScriptedModel, make_workspace, model_server
 
 
@@ -80,3 +82,14 @@ def served() -> Iterator[ModelServer]:
     """Serve the scripted model over HTTP, for commands in processes of their own."""
     with model_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def real_weights() -> ResolvedWeights:
+    """Return the default weights, installed first when they are missing."""
+    name = catalogue().default
+    try:
+        return resolve(name)
+    except EnvironmentFault:
+        install(name)
+        return resolve(name)

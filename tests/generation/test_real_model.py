@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from evolve.models.weights import installed_path
 from evolve.records.base import read_jsonl
 from evolve.records.row import Row
 from tests.worlds import git
@@ -33,7 +32,7 @@ def small_copy(root: Path) -> Path:
     return root
 
 
-@pytest.mark.usefixtures("installed_weights")
+@pytest.mark.usefixtures("real_weights")
 def test_the_same_cells_give_the_same_replies_in_two_processes(tmp_path: Path) -> None:
     measured = []
     for name in ("first", "second"):
@@ -45,12 +44,3 @@ def test_the_same_cells_give_the_same_replies_in_two_processes(tmp_path: Path) -
         measured.append([(row.key, row.resolved, row.reply_sha256, row.usage.output_tokens) for row in rows])
     assert len(measured[0]) == 2
     assert measured[0] == measured[1]
-
-
-@pytest.fixture(scope="session")
-def installed_weights() -> None:
-    """Install the weights when they are missing; the test is never skipped."""
-    from evolve.models.weights import install
-
-    if installed_path("qwen2.5-coder-0.5b-instruct") is None:
-        install("qwen2.5-coder-0.5b-instruct")

@@ -8,11 +8,10 @@ from pathlib import Path
 import coverage
 import pytest
 
-from evolve.errors import EnvironmentFault
 from evolve.models import local
 from evolve.models.base import ChatRequest, Message
 from evolve.models.local import LocalModel
-from evolve.models.weights import ResolvedWeights, catalogue, install, resolve
+from evolve.models.weights import ResolvedWeights
 
 FAKE_RUNTIME = Path(__file__).with_name("fake_runtime")
 
@@ -69,17 +68,6 @@ def fake_model(fake_runtime: None, tmp_path: Path) -> Iterator[LocalModel]:
     model = LocalModel(weights, name="fake", digest="0" * 64)
     yield model
     model.close()
-
-
-@pytest.fixture(scope="session")
-def real_weights() -> ResolvedWeights:
-    """Return the default weights, installed first when they are missing."""
-    name = catalogue().default
-    try:
-        return resolve(name)
-    except EnvironmentFault:
-        install(name)
-        return resolve(name)
 
 
 @pytest.fixture(scope="session")
