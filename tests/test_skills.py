@@ -116,7 +116,7 @@ def test_links_and_pipes_in_a_skill_are_refused(tmp_path: Path, kind: str) -> No
     ("text", "front", "body"),
     [
         ("---\na: 1\n---\n\nBody\n", "---\na: 1\n---\n", "Body"),
-        ("---\na: 1\n---", "", "---\na: 1\n---"),
+        ("---\na: 1\n---", "---\na: 1\n---", ""),
         ("---\na: 1\n--- \nBody\n---\nMore", "---\na: 1\n--- \n", "Body\n---\nMore"),
         ("Body\n---\na\n---\n", "", "Body\n---\na\n---"),
         ("", "", ""),

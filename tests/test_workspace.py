@@ -63,18 +63,18 @@ def test_an_unknown_skill_is_an_input_error_that_lists_those_there_are(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("line", "says"),
     [
-        (("skill", "extra: 1"), "evolve.yaml:6: extra: unknown key"),
-        (("skill", "corpus: ../elsewhere"), "evolve.yaml:6: corpus: path: '../elsewhere' is not a path"),
-        (("skill", "results: /tmp"), "evolve.yaml:6: results: path: '/tmp' is not a path"),
-        (("skill", "promotion: .git"), "evolve.yaml:6: promotion: path: '.git' is not a path"),
-        (("skill", "skill_roots: []"), "evolve.yaml:6: skill_roots:"),
-        (("skill", "skill_roots: skills"), "evolve.yaml:6: skill_roots:"),
+        ("extra: 1", "evolve.yaml:6: extra: unknown key"),
+        ("corpus: ../elsewhere", "evolve.yaml:6: corpus: path: '../elsewhere' is not a path"),
+        ("results: /tmp", "evolve.yaml:6: results: path: '/tmp' is not a path"),
+        ("promotion: .git", "evolve.yaml:6: promotion: path: '.git' is not a path"),
+        ("skill_roots: []", "evolve.yaml:6: skill_roots:"),
+        ("skill_roots: skills", "evolve.yaml:6: skill_roots:"),
     ],
 )
-def test_a_bad_evolve_yaml_is_named_with_line_and_field(tmp_path: Path, change: tuple[str, str], says: str) -> None:
-    root = make_workspace(tmp_path, EVOLVE_YAML + change[1] + "\n")
+def test_a_bad_evolve_yaml_is_named_with_line_and_field(tmp_path: Path, line: str, says: str) -> None:
+    root = make_workspace(tmp_path, EVOLVE_YAML + line + "\n")
     with pytest.raises(InputError) as caught:
         find_workspace(root)
     assert caught.value.message.startswith(f"{root.resolve()}/{says}")

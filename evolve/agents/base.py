@@ -23,12 +23,16 @@ class Session:
 
 @dataclass(frozen=True)
 class SessionEnd:
-    """How a session ended; ``kind`` is ``None`` when it ended well."""
+    """How a session ended; ``kind`` is ``None`` when it ended well.
+
+    ``refused`` says that the provider refused the account (key, credit), so that no further session can do better.
+    """
 
     reply: str
     usage: Usage
     kind: ErrorKind | None = None
     detail: str = ""
+    refused: bool = False
 
 
 class Agent(Protocol):

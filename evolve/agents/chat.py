@@ -17,6 +17,7 @@ from evolve.skills import SKILL_FILE, split_frontmatter
 from evolve.snapshot import FileEntry, Snapshot
 
 ADAPTER_VERSION = 1
+REFUSALS = frozenset({"provider-refused", "missing-key", "bad-key", "missing-runtime", "processor-too-old"})
 
 
 class ChatAgent:
@@ -46,7 +47,8 @@ class ChatAgent:
         except ModelTimeout as error:
             return SessionEnd("", self._usage(None, started), ErrorKind.AGENT_TIMEOUT, error.message)
         except EnvironmentFault as error:
-            return SessionEnd("", self._usage(None, started), ErrorKind.SESSION_ERROR, error.message)
+            refused = error.code in REFUSALS
+            return SessionEnd("", self._usage(None, started), ErrorKind.SESSION_ERROR, error.message, refused)
         usage = self._usage(reply, started)
         text = reply.text.replace("\r\n", "\n").encode("utf-8", errors="replace").decode("utf-8")
         if session.task.kind == "answer":

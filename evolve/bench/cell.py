@@ -28,10 +28,11 @@ _NO_USAGE = Usage()
 
 @dataclass(frozen=True)
 class Attempt:
-    """The row of an attempt and the redacted reply that it rests on."""
+    """The row of an attempt, the redacted reply that it rests on, and whether the provider refused the account."""
 
     row: Row
     reply: str
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,4 +106,4 @@ def run_cell(
         work_sha256=measured.work_sha256,
         measured_at=datetime.now(UTC),
     )
-    return Attempt(row=row, reply=reply)
+    return Attempt(row=row, reply=reply, refused=measured.end.refused)

@@ -23,9 +23,12 @@ class SweepState:
     voided: list[tuple[int, Row]] = field(default_factory=list)
     attempts: dict[int, int] = field(default_factory=dict)
     lost: int = 0
+    cancelled: int = 0
     dropped_arms: set[str] = field(default_factory=set)
+    dropped_cells: set[int] = field(default_factory=set)
     plan_sha256: str | None = None
     finished: bool = False
+    stopped: str | None = None
     token: int = 0
 
 
@@ -41,10 +44,13 @@ def fold(events: list[Event]) -> SweepState:
     open_leases: set[int] = set()
     for event in events:
         state.finished = event.event == "finished"
+        state.stopped = event.reason if state.finished else None
         if event.event == "planned":
             state.plan_sha256 = event.plan_sha256
         elif event.event == "reuse-dropped" and event.arm is not None:
             state.dropped_arms.add(event.arm)
+        elif event.event == "reuse-dropped" and event.cell is not None:
+            state.dropped_cells.add(event.cell)
         elif event.cell is not None:
             _fold_cell(state, open_leases, event, event.cell)
     state.lost = len(open_leases)
@@ -58,6 +64,9 @@ def _fold_cell(state: SweepState, open_leases: set[int], event: Event, cell: int
         open_leases.add(cell)
         return
     open_leases.discard(cell)
+    if event.event == "cancelled":
+        state.cancelled += 1
+        return
     if event.row is None:
         raise EvidenceFault(f"journal event {event.seq}: {event.event} without a row", code="broken-journal")
     if event.event == "settled":

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from evolve.runtime import runtime_digest
 from evolve.corpus.loading import Corpus, LoadedTask
 from evolve.corpus.selftest import InstrumentFault, check_task, check_together
 from evolve.digest import sha256_json
 from evolve.errors import EnvironmentFault
 from evolve.files import write_atomic
+from evolve.runtime import runtime_digest
 from evolve.sandbox.base import Sandbox
 
 
@@ -36,6 +36,7 @@ def check_unchecked(
 
     Raises:
         EnvironmentFault: The sandbox does not work.
+
     """
     known = _read(cache)
     faults = check_together(corpus, skills)

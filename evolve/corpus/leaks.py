@@ -41,6 +41,7 @@ def find_leaks(text: str, base: str, tasks: tuple[LoadedTask, ...], worked_examp
         base: The text that it replaces; what already stands there is not new.
         tasks: All tasks of the corpus.
         worked_examples: Train tasks that the text declares to quote.
+
     """
     new, old = _normalised(text), _normalised(base)
     leaks = []

@@ -52,9 +52,7 @@ class Corpus:
     def of(self, skill: str, *splits: Split) -> tuple[LoadedTask, ...]:
         """Return the tasks of a skill, of some splits or of all."""
         return tuple(
-            task
-            for task in self.tasks
-            if skill in task.task.skills and (not splits or task.task.split in splits)
+            task for task in self.tasks if skill in task.task.skills and (not splits or task.task.split in splits)
         )
 
     def get(self, identifier: str) -> LoadedTask:
@@ -62,6 +60,7 @@ class Corpus:
 
         Raises:
             InputError: There is none.
+
         """
         for task in self.tasks:
             if task.id == identifier:
@@ -79,6 +78,7 @@ def load_task(folder: Path) -> LoadedTask:
 
     Raises:
         InputError: The message names file, line and field.
+
     """
     files = Snapshot.read(folder, max_files=2000)
     path = folder / "task.yaml"
@@ -115,6 +115,7 @@ def load_corpus(folder: Path) -> Corpus:
 
     Raises:
         InputError: The folder is missing or empty, or a task is invalid.
+
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder", hint="see corpus in evolve.yaml", code="no-corpus")

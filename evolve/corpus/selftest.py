@@ -46,6 +46,7 @@ def check_task(task: LoadedTask, sandbox: Sandbox) -> list[InstrumentFault]:
 
     Raises:
         EnvironmentFault: The sandbox does not work.
+
     """
     faults = []
     wanted = ANSWER_FILE if task.task.kind == "answer" else None
@@ -98,6 +99,7 @@ def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox) -> lis
 
     Raises:
         EnvironmentFault: The sandbox does not work.
+
     """
     faults = check_together(corpus, skills)
     for task in corpus.tasks:

@@ -18,11 +18,12 @@ class Event(Record):
     schema_id: Literal["evolve/event@1"] = Field(default=EVENT_SCHEMA, alias="schema")
     seq: int = Field(ge=0)
     at: Timestamp
-    event: Literal["planned", "leased", "settled", "voided", "reuse-dropped", "finished"]
+    event: Literal["planned", "leased", "settled", "voided", "cancelled", "reuse-dropped", "finished"]
     cell: int | None = None
     attempt: int | None = None
     token: int | None = Field(default=None, description="Fencing token: grows with every lease.")
     row: Row | None = None
     arm: str | None = None
     plan_sha256: Digest | None = None
+    reason: str | None = None
     checksum: Digest | None = None

@@ -1,0 +1,150 @@
+"""JSON Schemas of all file formats, each against a real instance."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from evolve.bench.journal import seal
+from evolve.bench.plan import make_plan
+from evolve.bench.reuse import ReuseIndex
+from evolve.errors import InputError
+from evolve.gate.decide import GateInput, decide
+from evolve.models.weights import catalogue
+from evolve.records.base import Record, parse_json
+from evolve.records.event import Event
+from evolve.records.generation import Generation, Proposal, Request
+from evolve.records.kinds import Outcome, Role
+from evolve.records.ledger import LedgerEntry
+from evolve.records.overlay import OverlaySpec
+from evolve.records.plan import Arm
+from evolve.records.promotion import CanaryRecord, LedgerPosition, Promotion, ReuseRecord, SealedTask, Spend
+from evolve.records.schemas import FORMATS, json_schema
+from evolve.records.workspace import WorkspaceSpec
+from tests.builders import NOW, digest_of, make_policy, make_request, make_row, make_skill, make_task
+
+D = digest_of("anything")
+TASK = make_task(
+    verify=[
+        {"id": "a", "rule": "r", "kind": "line", "pattern": "x+"},
+        {"id": "b", "rule": "r", "kind": "python-calls", "function": "f", "calls": [{"args": [1], "returns": None}]},
+    ]
+)
+OVERLAY = OverlaySpec.model_validate(
+    {"schema": "evolve/overlay@1", "skills": ["greeter"], "parents": [D], "bases": {"skills/greeter/SKILL.md": D}}
+)
+ROWS = tuple(
+    make_row(f"t-{n}", 0, role=role, resolved=role is Role.CANDIDATE)
+    for n in range(6)
+    for role in (Role.INCUMBENT, Role.CANDIDATE)
+)
+POLICY = make_policy(min_runs=1)
+DECISION = decide(GateInput(ROWS, tuple(f"t-{n}" for n in range(6)), 1, POLICY, 0.03))
+PROMOTION = Promotion(
+    evolve_version="0",
+    generated_at=NOW,
+    expires_at=NOW,
+    skill="greeter",
+    sweep="sealed-greeter-0",
+    runs=1,
+    decision=DECISION,
+    policy=POLICY,
+    policy_sha256=POLICY.digest(),
+    overlay_sha256=D,
+    overlay_files={"skills/greeter/SKILL.md": D},
+    base_files={"skills/greeter/SKILL.md": D, "skills/greeter/new.md": None},
+    lineage=OVERLAY,
+    arms=(Arm(name="incumbent", role=Role.INCUMBENT, skill="greeter", fingerprint=D),),
+    sealed_sha256=D,
+    sealed=(SealedTask(task="t-0", task_sha256=D, oracle_sha256=D),),
+    agent={"adapter": "fake"},
+    runtime_sha256=D,
+    plan_sha256=D,
+    rows_sha256=D,
+    row_sha256=(D,),
+    journal_sha256=D,
+    reuse=ReuseRecord(
+        reused_rows=1,
+        dropped_arms=(),
+        canaries=(CanaryRecord(arm="incumbent", task="t-0", run=0, reused_resolved=True, canary_resolved=True),),
+    ),
+    spend=Spend(
+        fresh_rows=1, reused_rows=0, voided_attempts=0, input_tokens=None, output_tokens=3, cost_usd_micros=None
+    ),
+    ledger=LedgerPosition(look=1, alpha=0.03, entry_sha256=D),
+)
+INSTANCES: dict[str, Record] = {
+    "decision": DECISION,
+    "event": seal(Event(seq=0, at=NOW, event="settled", cell=0, row=make_row())),
+    "generation": Generation(
+        id="g",
+        request=Request(skill="greeter"),
+        started_at=NOW,
+        outcome=Outcome.PROMOTE,
+        proposals=(Proposal(operator="lesson", overlay=None, refused="nothing to add"),),
+    ),
+    "ledger": LedgerEntry(
+        seq=0, at=NOW, entry="look", skill="greeter", overlay_sha256=D, sweep="s", sealed_sha256=D, look=1, alpha=0.03
+    ),
+    "oracle": TASK.oracle,
+    "overlay": OVERLAY,
+    "plan": make_plan(
+        make_request(skills=[("incumbent", Role.INCUMBENT, make_skill())], tasks=[TASK]), POLICY, ReuseIndex(), NOW
+    ),
+    "policy": POLICY,
+    "promotion": PROMOTION,
+    "row": make_row(resolved=False),
+    "task": TASK.task,
+    "weights": catalogue(),
+    "workspace": WorkspaceSpec.model_validate(
+        {
+            "schema": "evolve/workspace@1",
+            "models": {"a": {"kind": "local", "weights": "w"}},
+            "agent": {"model": "a"},
+            "proposer": {"model": "a"},
+        }
+    ),
+}
+
+
+def validator(name: str) -> Any:
+    schema = json_schema(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_every_format_has_an_instance_here() -> None:
+    assert set(INSTANCES) == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_real_instance_is_valid_by_its_schema_and_reads_back_the_same(name: str) -> None:
+    instance = INSTANCES[name]
+    assert type(instance) is FORMATS[name]
+    validator(name).validate(json.loads(instance.canonical()))
+    assert parse_json(FORMATS[name], instance.canonical(), name) == instance
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_unknown_key_is_invalid_by_schema_and_by_model(name: str) -> None:
+    value = {**json.loads(INSTANCES[name].canonical()), "surprise": 1}
+    assert not validator(name).is_valid(value)
+    with pytest.raises(InputError, match="surprise: unknown key"):
+        parse_json(FORMATS[name], json.dumps(value).encode(), name)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_schema_has_its_id_and_describes_the_format(name: str) -> None:
+    schema = json_schema(name)
+    assert (schema["$id"], schema["additionalProperties"]) == (f"evolve/{name}@1", False)
+    assert schema["description"]
+
+
+def test_an_unknown_format_is_an_input_error_that_lists_those_there_are() -> None:
+    with pytest.raises(InputError) as caught:
+        json_schema("nothing")
+    assert caught.value.code == "no-format"
+    assert caught.value.hint is not None and "promotion" in caught.value.hint
