@@ -14,7 +14,7 @@ from evolve.corpus.loading import Corpus
 from evolve.digest import sha256_bytes
 from evolve.errors import InputError
 from evolve.files import safe_relative, write_atomic
-from evolve.records.base import read_yaml
+from evolve.records.base import decode_text, parse_yaml
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.skills import Skill, validate_skill
 from evolve.snapshot import FileEntry, Snapshot
@@ -55,7 +55,9 @@ def read_overlay(folder: Path, skills: Mapping[str, Skill]) -> FrozenOverlay:
     tree = Snapshot.read(folder, max_files=MAX_OVERLAY_FILES + 1, max_bytes=MAX_OVERLAY_BYTES)
     files = Snapshot({path: entry for path, entry in tree.files.items() if path != OVERLAY_FILE})
     if OVERLAY_FILE in tree.files:
-        return FrozenOverlay(spec=read_yaml(OverlaySpec, folder / OVERLAY_FILE), files=files)
+        where = str(folder / OVERLAY_FILE)
+        text = decode_text(tree.files[OVERLAY_FILE].content, where)
+        return FrozenOverlay(spec=parse_yaml(OverlaySpec, text, where), files=files)
     touched = sorted({name for name, skill in skills.items() if files.below(skill.folder).files})
     if len(touched) != 1:
         raise InputError(

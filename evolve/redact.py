@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 MARK = "[redacted]"
 MIN_SECRET_CHARS = 8
-_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH)", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH(?!OR))", re.IGNORECASE)
 _NOT_SECRET_NAME = re.compile(r"(PATH|FILE|DIR|SOCK|KEYBOARD|KEYMAP|_ENV)$", re.IGNORECASE)
 _PATTERNS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),

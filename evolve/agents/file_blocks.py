@@ -56,26 +56,30 @@ def read_edits(reply: str, known: tuple[str, ...]) -> dict[str, str]:
     blocks = code_blocks(reply)
     edits: dict[str, str] = {}
     for block in blocks:
-        named = _named_path(block.info, reply[: block.start], known)
-        if named is None and len(known) == 1 and len(blocks) == 1:
-            named = known[0]
-        if named is not None:
-            edits[named] = block.content
+        names = _names(block.info, reply[: block.start], known)
+        path = next(filter(None, map(_safe, names)), None)
+        if not names and len(known) == 1 and len(blocks) == 1:
+            path = known[0]
+        if path is not None:
+            edits[path] = block.content
     return edits
 
 
-def _named_path(info: str, before: str, known: tuple[str, ...]) -> str | None:
+def _names(info: str, before: str, known: tuple[str, ...]) -> list[str]:
+    """Return what a block may be named by, the likeliest first."""
     words = [word.removeprefix("path=").removeprefix("file=").strip("\"'") for word in info.split()]
-    label = _LABEL.search(before.rstrip(" \t\n")[-300:])
+    names = [word for word in words if word in known or "." in word or "/" in word]
     line = _FILE_WORD.sub("", before.rstrip(" \t\n").rpartition("\n")[2].strip("#*` \t:"))
-    candidates = [word for word in words if word in known or "." in word or "/" in word]
     if line in known:
-        candidates.append(line)
+        names.append(line)
+    label = _LABEL.search(before.rstrip(" \t\n")[-300:])
     if label:
-        candidates.append(label[1])
-    for candidate in candidates:
-        try:
-            return safe_relative(candidate, where="reply").as_posix()
-        except InputError:
-            continue
-    return None
+        names.append(label[1])
+    return names
+
+
+def _safe(name: str) -> str | None:
+    try:
+        return safe_relative(name, where="reply").as_posix()
+    except InputError:
+        return None

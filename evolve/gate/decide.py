@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evolve.records.decision import Decision, Estimate, Reason, TaskResult, TestResult
-from evolve.records.kinds import Outcome, Role
+from evolve.records.kinds import Outcome, Role, Split
 from evolve.records.policy import Policy
 from evolve.records.row import Row
-from evolve.stats.paired import PValue, mcnemar_exact, paired_t_interval, sign_flip
+from evolve.stats.paired import MAX_ENUMERATED, PValue, mcnemar_exact, paired_t_interval, sign_flip
 
 CONFIDENCE = 0.95
 DIGITS = 6
-TEST_NAMES = {"sign_flip": "exact sign-flip test over tasks", "mcnemar_exact": "exact McNemar test over tasks"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def _evidence_faults(given: GateInput) -> list[Reason]:
         text = f"{len(broken)} of {len(given.tasks)} tasks lack valid rows, have too many, or rows of another task"
         faults.append(Reason(code="incomplete", text=text, blocking=True, tasks=broken))
     if _mixed(given.rows):
-        text = "the rows of an arm come from more than one skill text, agent or runtime, or seeds differ between arms"
+        text = "rows are not of sealed tasks, or mix skill texts, agents, runtimes, task versions or seeds"
         faults.append(Reason(code="mixed-evidence", text=text, blocking=True))
     return faults
 
@@ -102,7 +101,8 @@ def _mixed(rows: Sequence[Row]) -> bool:
             (identity.seed, identity.task_sha256, identity.oracle_sha256, identity.sandbox)
         )
     return (
-        any(len(found) > 1 for found in texts.values())
+        any(row.split is not Split.SEALED for row in rows)
+        or any(len(found) > 1 for found in texts.values())
         or len(settings) > 1
         or any(len(found) > 1 for found in cells.values())
     )
@@ -151,7 +151,7 @@ def _test(differences: list[Fraction], policy: Policy, alpha: float) -> TestResu
     else:
         result = sign_flip([float(value) for value in differences], "greater")
     return TestResult(
-        name=TEST_NAMES[result.test],
+        name=_test_name(result, wins + losses),
         alternative="greater",
         p_value=result.p_value,
         alpha=alpha,
@@ -159,6 +159,12 @@ def _test(differences: list[Fraction], policy: Policy, alpha: float) -> TestResu
         losses=losses,
         ties=len(differences) - wins - losses,
     )
+
+
+def _test_name(result: PValue, decided: int) -> str:
+    if result.test == "sign_flip" and decided > MAX_ENUMERATED:
+        return "resampled sign-flip test over tasks"
+    return {"sign_flip": "exact sign-flip test over tasks"}.get(result.test, "exact McNemar test over tasks")
 
 
 def _too_few_tasks(tasks: int, smallest: float, alpha: float) -> Reason:

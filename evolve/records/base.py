@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -79,7 +80,7 @@ def parse_record(model: type[R], value: object, where: str, *, source: YamlSourc
 
     """
     try:
-        return model.model_validate(value)
+        return model.model_validate_json(json.dumps(value), strict=True)
     except pydantic.ValidationError as error:
         raise InputError(_message(error, where, source), code="invalid-record") from error
 
@@ -129,8 +130,18 @@ def read_yaml(model: type[R], path: Path) -> R:
         InputError: The message names file, line and field.
 
     """
-    source = YamlSource.parse(read_text(path), str(path))
-    return parse_record(model, source.value, str(path), source=source)
+    return parse_yaml(model, read_text(path), str(path))
+
+
+def parse_yaml(model: type[R], text: str, where: str) -> R:
+    """Parse YAML text into a record, strictly.
+
+    Raises:
+        InputError: The message names where, line and field.
+
+    """
+    source = YamlSource.parse(text, where)
+    return parse_record(model, source.value, where, source=source)
 
 
 def read_json(model: type[R], path: Path) -> R:
@@ -151,7 +162,7 @@ def parse_json(model: type[R], data: bytes, where: str) -> R:
 
     """
     try:
-        return model.model_validate_json(data)
+        return model.model_validate_json(data, strict=True)
     except pydantic.ValidationError as error:
         raise InputError(_message(error, where, None), code="invalid-record") from error
 

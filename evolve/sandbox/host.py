@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import psutil
 
 from evolve.sandbox.base import Completed, Job, kill_group, run_contained
+
+MARK = "EVOLVE_JOB"
 
 
 class Host:
@@ -22,14 +25,20 @@ class Host:
         return str(job_mounts[name])
 
     def run(self, job: Job) -> Completed:
-        """Run a job; its process tree is walked and killed at the end."""
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
-        return run_contained(list(job.argv), job, env=env, cwd=job.folder, end=_kill_tree)
+        """Run a job; every process that it started and that still bears its mark is killed at the end."""
+        mark = secrets.token_hex(16)
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent", MARK: mark}
+
+        def end(process: subprocess.Popen[bytes]) -> None:
+            kill_group(process)
+            _kill_marked(mark)
+
+        return run_contained(list(job.argv), job, env=env, cwd=job.folder, end=end)
 
 
-def _kill_tree(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(psutil.Error):
-        for child in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                child.kill()
-    kill_group(process)
+def _kill_marked(mark: str) -> None:
+    """Kill what left the process group: children of a leader that is gone can be told by their environment alone."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                process.kill()

@@ -103,3 +103,8 @@ def test_the_message_shows_the_prompt_and_every_file() -> None:
     message = user_message(" Do it. \n", [("a.ini", "x\n"), ("Makefile", "y")])
     assert message == "Do it.\n\na.ini:\n```ini\nx\n```\n\nMakefile:\n```text\ny\n```"
     assert show_file("a/b.py", "z") == "a/b.py:\n```py\nz\n```"
+
+
+def test_a_lone_block_that_names_an_unsafe_path_is_not_taken_for_the_known_file() -> None:
+    assert read_edits("```ini ../../etc/passwd\nroot\n```", ("app.ini",)) == {}
+    assert read_edits("/etc/passwd.conf:\n```\nroot\n```\n```ini\na = 1\n```", ("app.ini",)) == {}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evolve.gate.decide import GateInput, decide
 from evolve.records.decision import Decision, Reason
-from evolve.records.kinds import ErrorKind, Outcome, Role
+from evolve.records.kinds import ErrorKind, Outcome, Role, Split
 from evolve.records.row import Row
 from evolve.stats.multiplicity import alpha_at
 from tests.builders import digest_of, make_identity, make_policy, make_row
@@ -282,3 +282,18 @@ def test_one_task_has_a_bounded_interval_and_is_too_few() -> None:
     assert decision.outcome is Outcome.INSUFFICIENT_EVIDENCE
     assert (decision.estimates[0].low, decision.estimates[0].high) == (-100, 100)
     decision.canonical()
+
+
+def test_rows_of_another_split_decide_nothing() -> None:
+    rows = [row.model_copy(update={"split": Split.SELECTION}) for row in rows_of([(0, 3)] * 8)]
+    decision = decide(given_of(rows, 8))
+    assert decision.outcome is Outcome.INSUFFICIENT_EVIDENCE
+    assert set(codes(decision)) == {"mixed-evidence"}
+
+
+def test_a_resampled_test_does_not_call_itself_exact() -> None:
+    few, many = decided([(0, 3)] * 8).test, decided([(0, 3)] * 22).test
+    assert few is not None
+    assert many is not None
+    assert few.name == "exact sign-flip test over tasks"
+    assert many.name == "resampled sign-flip test over tasks"

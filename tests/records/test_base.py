@@ -27,6 +27,7 @@ from evolve.records.base import (
     require_schema,
     write_json,
 )
+from evolve.records.policy import Policy
 from tests.builders import write_files
 
 
@@ -97,7 +98,7 @@ def test_a_missing_lines_file_is_an_input_error(tmp_path: Path) -> None:
         ({"id": "a", "kind": "c"}, "kind: Input should be 'a' or 'b'"),
         ({"id": "a", "more": 1}, "more: unknown key"),
         ({"id": "a", "inner": [{}, {"rule": None}]}, "inner[1].rule: Input should be a valid string"),
-        ({"id": "a", "inner": {}}, "inner: Input should be a valid tuple"),
+        ({"id": "a", "inner": {}}, "inner: Input should be a valid array"),
         ({"id": "a", "at": "2026-01-31T12:00:00"}, "at: a time needs its zone"),
         ({"id": "a", "digest_": "F" * 64}, "digest_: String should match pattern"),
         ([], "(whole file): "),
@@ -179,3 +180,11 @@ def test_another_schema_is_the_environments_fault(tmp_path: Path) -> None:
     require_schema(tmp_path, "evolve/plan@1", "evolve/plan@1")
     with pytest.raises(EnvironmentFault, match="evolve/plan@2"):
         require_schema(tmp_path, "evolve/plan@2", "evolve/plan@1")
+
+
+@pytest.mark.parametrize("line", ["min_runs: true", 'min_runs: "3"', "min_runs: 3.0", "alpha: yes", "canaries: [1]"])
+def test_a_value_of_another_type_is_not_bent_into_shape(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"schema: evolve/policy@1\n{line}\n")
+    with pytest.raises(InputError, match=rf"policy.yaml:2: {line.partition(':')[0]}"):
+        read_yaml(Policy, path)

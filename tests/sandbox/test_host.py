@@ -7,6 +7,7 @@ import time
 import uuid
 from pathlib import Path
 
+import psutil
 import pytest
 
 from evolve.errors import EnvironmentFault
@@ -27,7 +28,9 @@ def test_a_job_runs_in_its_folder_with_an_environment_built_from_nothing(
     code = "import os, sys; print(os.getcwd(), sorted(os.environ), sys.stdin.read()); sys.exit(3)"
     completed = run(code, tmp_path, stdin=b"in")
     assert completed.exit_code == 3
-    names = [name for name in ("HOME", "LANG", "LC_CTYPE", "PATH") if f"'{name}'" in completed.stdout.decode()]
+    names = [
+        name for name in ("EVOLVE_JOB", "HOME", "LANG", "LC_CTYPE", "PATH") if f"'{name}'" in completed.stdout.decode()
+    ]
     assert completed.stdout.decode() == f"{os.path.realpath(tmp_path)} {names} in\n"
 
 
@@ -74,3 +77,21 @@ def test_a_killed_job_has_no_exit_code_of_success(tmp_path: Path) -> None:
 def test_a_program_that_is_not_there_is_the_environments_fault(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFault, match="/nonexistent/program: cannot be started"):
         Host().run(Job(argv=("/nonexistent/program",), folder=tmp_path, wall_s=5))
+
+
+def test_a_child_that_left_the_session_does_not_survive_a_normal_end(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    code = f"""
+import subprocess, sys
+subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", "{mark}"], start_new_session=True)
+"""
+    assert run(code, tmp_path).exit_code == 0
+    assert processes(mark) == []
+
+
+def processes(mark: str) -> list[int]:
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if mark in " ".join(process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.pid)
+    return found
