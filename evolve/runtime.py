@@ -8,7 +8,7 @@ from pathlib import Path
 import evolve
 from evolve.snapshot import FileEntry, Snapshot
 
-RUNTIME_PARTS = ("agents", "models", "sandbox", "scoring", "bench/cell.py", "skills.py")
+RUNTIME_PARTS = ("agents", "models", "replies", "sandbox", "scoring", "bench/cell.py", "skills.py")
 
 
 @cache

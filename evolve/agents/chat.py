@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 from evolve.agents.base import Session, SessionEnd
-from evolve.agents.file_blocks import read_edits, user_message
-from evolve.corpus.loading import ANSWER_FILE
 from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
+from evolve.records.task import ANSWER_FILE
+from evolve.replies.file_blocks import read_edits, user_message
 from evolve.skills import SKILL_FILE, split_frontmatter
 from evolve.snapshot import FileEntry, Snapshot
 

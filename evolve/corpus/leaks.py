@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evolve.agents.file_blocks import good_reply
-from evolve.corpus.loading import ANSWER_FILE, LoadedTask
+from evolve.corpus.loading import LoadedTask
 from evolve.records.kinds import Split
+from evolve.records.task import ANSWER_FILE
+from evolve.replies.file_blocks import good_reply
 
 MIN_PROMPT_CHARS = 16
 MIN_ANSWER_CHARS = 12

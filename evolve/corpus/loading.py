@@ -14,7 +14,6 @@ from evolve.records.task import Oracle, Task
 from evolve.records.yaml_source import YamlSource
 from evolve.snapshot import Snapshot
 
-ANSWER_FILE = "answer.md"
 _PARTS = {"task.yaml", "seed", "oracle", "reference"}
 
 

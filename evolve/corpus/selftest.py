@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.corpus.leaks import reference_reply
-from evolve.corpus.loading import ANSWER_FILE, Corpus, LoadedTask
+from evolve.corpus.loading import Corpus, LoadedTask
 from evolve.records.kinds import Split
 from evolve.records.row import CheckOutcome
+from evolve.records.task import ANSWER_FILE
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evolve.agents.file_blocks import user_message
 from evolve.bench.reuse import stored_reply
 from evolve.corpus.leaks import reference_reply
 from evolve.corpus.loading import Corpus, LoadedTask
@@ -15,6 +14,7 @@ from evolve.errors import InputError
 from evolve.propose.sections import Example
 from evolve.records.kinds import Split
 from evolve.records.row import Row
+from evolve.replies.file_blocks import user_message
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evolve.scoring.submission import code_blocks
+from evolve.replies.fences import code_blocks
 
 RULES_HEADING = "## Rules"
 EXAMPLES_HEADING = "## Examples"

@@ -12,6 +12,7 @@ from evolve.records.kinds import Split
 
 TASK_SCHEMA: Final = "evolve/task@1"
 ORACLE_SCHEMA: Final = "evolve/oracle@1"
+ANSWER_FILE: Final = "answer.md"
 
 
 class Limits(Record):

@@ -7,8 +7,9 @@ import math
 from pathlib import Path
 
 from evolve.records.checks import CommandCheck, PythonCallsCheck
+from evolve.replies.fences import code_of
 from evolve.sandbox.base import Job, Sandbox, base_python
-from evolve.scoring.submission import Submission, code_of
+from evolve.scoring.submission import Submission
 
 RUNNER = """
 import json, os, sys

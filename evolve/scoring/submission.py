@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 MAX_GRADED_BYTES = 1024 * 1024
-_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -26,24 +24,3 @@ class Submission:
             return file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-
-
-@dataclass(frozen=True)
-class CodeBlock:
-    """A fenced block: its info string, its content, and where it stands in the text."""
-
-    info: str
-    content: str
-    start: int
-    end: int
-
-
-def code_blocks(text: str) -> list[CodeBlock]:
-    """Find the fenced code blocks of a text, in order."""
-    return [CodeBlock(m[2].strip(), m[3], m.start(), m.end()) for m in _FENCE.finditer(text)]
-
-
-def code_of(reply: str) -> str:
-    """Return the code in a reply: its first fenced block, else the whole reply."""
-    blocks = code_blocks(reply)
-    return blocks[0].content if blocks else reply

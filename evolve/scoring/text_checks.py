@@ -14,7 +14,8 @@ from evolve.records.checks import (
     JsonValueCheck,
     LineCheck,
 )
-from evolve.scoring.submission import Submission, code_blocks
+from evolve.replies.fences import code_blocks
+from evolve.scoring.submission import Submission
 
 JsonScalar = str | bool | int | float | None
 MAX_LINE_CHARS = 10_000

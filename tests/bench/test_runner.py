@@ -276,8 +276,9 @@ def test_a_run_that_was_killed_at_random_moments_ends_in_the_same_rows(tmp_path:
             process.send_signal(signal.SIGKILL)
             kills += 1
         process.wait()
-        command = [sys.executable, "-m", "evolve", "resume"]
-        if process.returncode == 0:
+        if list((root / "results/sweeps").glob("sealed-*/journal.jsonl")):
+            command = [sys.executable, "-m", "evolve", "resume"]
+        if process.returncode == 0 and command[-1] == "resume":
             break
     subprocess.run(command, cwd=root, check=True, capture_output=True)
     assert kills >= 1

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from evolve.scoring.submission import MAX_GRADED_BYTES, Submission, code_blocks, code_of
+from evolve.scoring.submission import MAX_GRADED_BYTES, Submission
 from tests.builders import write_files
 
 
@@ -34,35 +31,3 @@ def test_what_is_no_plain_text_file_is_none(tmp_path: Path, kind: str) -> None:
         assert Submission("", tmp_path).file_text("x/y") is None
         return
     assert Submission("", tmp_path).file_text("x") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("```py\nx\n```", [("py", "x\n")]),
-        ("a\n```\nx\n```\nb\n~~~ sh -e\ny\n~~~\n", [("", "x\n"), ("sh -e", "y\n")]),
-        ("````md\n```\nin\n```\n````", [("md", "```\nin\n```\n")]),
-        ("```\n```", [("", "")]),
-        ("```py\nnever closed", []),
-        ("inline ```x``` only", []),
-        ("  ```py\nindented\n  ```", []),
-        ("", []),
-    ],
-)
-def test_code_blocks_are_found_in_order(text: str, found: list[tuple[str, str]]) -> None:
-    blocks = code_blocks(text)
-    assert [(block.info, block.content) for block in blocks] == found
-    assert all(block.content in text[block.start : block.end] for block in blocks)
-
-
-@given(st.text(st.sampled_from("`~\n a"), max_size=80))
-def test_blocks_never_overlap(text: str) -> None:
-    blocks = code_blocks(text)
-    assert all(one.end <= two.start for one, two in itertools.pairwise(blocks))
-
-
-@pytest.mark.parametrize(
-    ("reply", "code"), [("x = 1", "x = 1"), ("Here:\n```py\nx = 2\n```\n```\ny\n```", "x = 2\n"), ("", "")]
-)
-def test_the_code_is_the_first_block_or_the_whole_reply(reply: str, code: str) -> None:
-    assert code_of(reply) == code

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.agents.file_blocks import good_reply, read_edits, show_block, show_file, user_message
 from evolve.errors import InputError
 from evolve.files import safe_relative
+from evolve.replies.file_blocks import good_reply, read_edits, show_block, show_file, user_message
 
 stems = st.text("abfileF_1", min_size=1, max_size=6)
 file_names = st.tuples(stems, st.sampled_from(["py", "ini", "md", "tar.gz"])).map(".".join)

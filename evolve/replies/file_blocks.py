@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from evolve.errors import InputError
 from evolve.files import safe_relative
-from evolve.scoring.submission import code_blocks
+from evolve.replies.fences import code_blocks
 
 _FILE_WORD = re.compile(r"^file[:\s]+[`*]*", re.IGNORECASE)
 _LABEL = re.compile(r"(?:^|\n)[#*\s`]*(?:file[:\s]+[`*]*)?([\w][\w./-]*\.[\w]+)[`*]*\s*:?[`*]*\s*$", re.IGNORECASE)
