@@ -11,7 +11,6 @@ generation: weights  ## Set everything up, then run one whole generation on the 
 	$(BIN)/evolve generation --apply --branch $(BRANCH)
 
 test: lint tests model-tests  ## Set everything up, then run all checks and tests.
-	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 lint: install
@@ -21,10 +20,10 @@ lint: install
 
 tests: install
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -q -m "not model"
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not model" --cov --cov-report=
 
 model-tests: tests weights
-	$(BIN)/coverage run -m pytest -q -m model
+	$(BIN)/pytest -q -m model --cov --cov-append --cov-report=
 
 install: $(VENV)/.installed
 

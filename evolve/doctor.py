@@ -60,15 +60,14 @@ def _workspace(start: Path) -> tuple[Diagnosis, Workspace | None]:
         workspace.policy()
         count = len(workspace.skills())
     except EvolveError as error:
-        return Diagnosis("workspace", False, error.message, error.hint or "evolve check", False), None
+        there = error.code != "no-workspace"
+        return Diagnosis("workspace", False, error.message, error.hint or "evolve check", required=there), None
     return Diagnosis("workspace", True, f"{workspace.root}: {count} skills"), workspace
 
 
 def _model(workspace: Workspace, name: str) -> Diagnosis:
     what = f"model {name}"
-    spec = workspace.spec.models.get(name)
-    if spec is None:
-        return Diagnosis(what, False, "not declared in evolve.yaml", "declare it below models:")
+    spec = workspace.spec.models[name]
     if isinstance(spec, HttpModelSpec):
         missing = spec.key_env is not None and not os.environ.get(spec.key_env)
         key = f"the variable {spec.key_env} is {'empty' if missing else 'set'}" if spec.key_env else "no key needed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,7 @@ OVERLAY_FILE = "overlay.yaml"
 MAX_OVERLAY_FILES = 64
 MAX_OVERLAY_BYTES = 4 * 1024 * 1024
 PROMPT_SUFFIXES = (".md", ".txt")
+_STEERING = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -127,10 +129,10 @@ def _check_scope(overlay: FrozenOverlay, incumbent: Skill, where: str) -> None:
             raise InputError(f"{where}: {path} lies outside {incumbent.folder}/", code="overlay-scope")
         if inside.suffix not in PROMPT_SUFFIXES or entry.executable:
             raise InputError(f"{where}: {path}: only {' and '.join(PROMPT_SUFFIXES)} files, not executable")
-        try:
-            entry.content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where}: {path}: not UTF-8 (byte {error.start})", code="not-utf8") from error
+        text = decode_text(entry.content, f"{where}: {path}")
+        odd = next((character for character in text if _STEERING.match(character)), None)
+        if odd is not None:
+            raise InputError(f"{where}: {path}: holds the control character {odd!r}", code="control-character")
 
 
 def write_overlay(folder: Path, overlay: FrozenOverlay) -> None:

@@ -12,7 +12,7 @@ from evolve.errors import InputError
 from evolve.snapshot import Snapshot
 
 SKILL_FILE = "SKILL.md"
-_FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*\n?", re.DOTALL)
+_FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Skill:
 
     @property
     def text(self) -> str:
-        """The whole of SKILL.md."""
-        return self.files.text(SKILL_FILE)
+        """The whole of SKILL.md, its line ends normalised."""
+        return self.files.text(SKILL_FILE).replace("\r\n", "\n")
 
     @property
     def body(self) -> str:

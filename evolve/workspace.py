@@ -69,7 +69,14 @@ class Workspace:
         return skills[name]
 
     def policy(self) -> Policy:
-        """Read ``policy.yaml``."""
+        """Read ``policy.yaml``.
+
+        Raises:
+            InputError: It is missing or invalid.
+
+        """
+        if not (self.promotion / POLICY_FILE).exists():
+            raise InputError(f"{self.promotion / POLICY_FILE}: no such file", hint="evolve init writes one")
         return read_yaml(Policy, self.promotion / POLICY_FILE)
 
     def relative(self, path: Path) -> str:

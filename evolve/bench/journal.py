@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evolve.errors import EnvironmentFault, EvidenceFault
+from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import fsync_folder
 from evolve.records.base import parse_json
 from evolve.records.event import Event
 from evolve.records.row import Row
+
+JOURNAL_FILE = "journal.jsonl"
 
 
 @dataclass
@@ -138,14 +140,26 @@ def _read(path: Path) -> tuple[list[Event], int]:
     return events, len(torn)
 
 
-def _parse(line: bytes, path: Path, number: int) -> Event:
-    where = f"{path}:{number}"
+def parse_event(line: bytes, where: str) -> Event:
+    """Parse one line of a journal.
+
+    Raises:
+        EvidenceFault: It is damaged.
+
+    """
     try:
         event = parse_json(Event, line, where)
-    except Exception as error:
+    except EvolveError as error:
         raise EvidenceFault(f"{where}: damaged: {error}", code="broken-journal") from error
-    if event.seq != number - 1 or seal(event).checksum != event.checksum or event.canonical() != line:
-        raise EvidenceFault(f"{where}: the checksum, the sequence number or the form is wrong", code="broken-journal")
+    if seal(event).checksum != event.checksum or event.canonical() != line:
+        raise EvidenceFault(f"{where}: the checksum or the form is wrong", code="broken-journal")
+    return event
+
+
+def _parse(line: bytes, path: Path, number: int) -> Event:
+    event = parse_event(line, f"{path}:{number}")
+    if event.seq != number - 1:
+        raise EvidenceFault(f"{path}:{number}: the sequence number is wrong", code="broken-journal")
     return event
 
 

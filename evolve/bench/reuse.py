@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from evolve.bench.journal import JOURNAL_FILE
+from evolve.bench.measured import measured_rows
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
-from evolve.records.base import read_jsonl
 from evolve.records.kinds import Role
 from evolve.records.plan import Source
 from evolve.records.row import Row
 
-ROWS_FILE = "rows.jsonl"
 REPLIES_FOLDER = "replies"
 
 
@@ -58,12 +59,10 @@ def build_index(sweeps: Path, *, now: datetime, max_age_days: int) -> ReuseIndex
     if not sweeps.is_dir():
         return index
     oldest = now - timedelta(days=max_age_days)
-    for path in sorted(sweeps.glob(f"*/{ROWS_FILE}")):
-        try:
-            for row in read_jsonl(Row, path):
+    for path in sorted(sweeps.glob(f"*/{JOURNAL_FILE}")):
+        with contextlib.suppress(EvolveError, OSError):
+            for row in measured_rows(path.parent):
                 _add(index, row, path.parent, oldest, now)
-        except EvolveError:
-            continue
     return index
 
 

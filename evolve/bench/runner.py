@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from typing import Protocol
 
 from evolve.agents.base import Agent
 from evolve.bench.cell import run_cell
-from evolve.bench.journal import Journal, SweepState
-from evolve.bench.reuse import REPLIES_FOLDER, ROWS_FILE, stored_reply
+from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
+from evolve.bench.measured import ROWS_FILE, measured_rows
+from evolve.bench.reuse import REPLIES_FOLDER, stored_reply
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_bytes
 from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import write_atomic, writer_lock
-from evolve.records.base import jsonl_bytes, read_json, read_jsonl, write_json
+from evolve.records.base import jsonl_bytes, read_json, write_json
 from evolve.records.kinds import KIND_FACTS
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Reuse, Row
@@ -26,7 +28,17 @@ from evolve.skills import Skill
 from evolve.stats.drift import canaries_disagree
 
 PLAN_FILE = "plan.json"
-JOURNAL_FILE = "journal.jsonl"
+
+
+def resume_command(plan: Plan) -> str:
+    """Return the command that goes on with a sweep, or with the generation that it belongs to."""
+    return f"evolve resume {generation_of(plan) or plan.sweep}"
+
+
+def generation_of(plan: Plan) -> str | None:
+    """Return the generation that a sweep was begun for, if there is one."""
+    generation = re.match(r"g\d{4,}(?=-|$)", plan.context)
+    return generation[0] if generation else None
 
 
 class Progress(Protocol):
@@ -94,7 +106,7 @@ class _Sweep:
 
     def _rows_of(self, origin: Path) -> dict[str, Row]:
         if origin not in self._origins:
-            self._origins[origin] = {row.digest(): row for row in read_jsonl(Row, origin / ROWS_FILE)}
+            self._origins[origin] = {row.digest(): row for row in measured_rows(origin)}
         return self._origins[origin]
 
     def source_row(self, cell: PlannedCell) -> Row:
@@ -180,7 +192,7 @@ class _Sweep:
         if self._streak >= self.plan.outage_streak:
             raise EnvironmentFault(
                 f"{self._streak} cells in a row failed with {row.kind}: {row.detail}",
-                hint=f"mend the cause, then: evolve resume {self.plan.sweep}",
+                hint=f"mend the cause, then: {resume_command(self.plan)}",
                 code="outage",
             )
 
@@ -248,9 +260,10 @@ def run_sweep(folder: Path, plan: Plan, means: Means) -> SweepResult:
             raise
         finally:
             means.progress.sweep_ended()
-        write_atomic(folder / ROWS_FILE, jsonl_bytes(sweep.rows()))
+        rows = jsonl_bytes(sweep.rows())
+        write_atomic(folder / ROWS_FILE, rows)
         if not sweep.state.finished:
-            sweep.journal.append("finished")
+            sweep.journal.append("finished", rows_sha256=sha256_bytes(rows))
         return SweepResult(
             folder=folder,
             plan=plan,

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from evolve.bench.journal import fold, read_events
-from evolve.bench.runner import JOURNAL_FILE
+from evolve.bench.journal import JOURNAL_FILE, fold, read_events
+from evolve.bench.runner import PLAN_FILE, generation_of
 from evolve.errors import EvolveError
+from evolve.records.base import read_json
+from evolve.records.plan import Plan
 
 
 def latest_unfinished_sweep(sweeps: Path, undecided: Collection[str]) -> Path | None:
     """Return the sweep whose journal was written last among those that did not come to their end.
+
+    Sweeps that a generation began for itself are left to that generation.
 
     Args:
         sweeps: The folder of sweeps.
@@ -21,7 +25,10 @@ def latest_unfinished_sweep(sweeps: Path, undecided: Collection[str]) -> Path | 
     journals = sorted(sweeps.glob(f"*/{JOURNAL_FILE}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in journals:
         try:
-            if path.parent.name in undecided or not fold(read_events(path)).finished:
+            if path.parent.name in undecided:
+                return path.parent
+            by_hand = generation_of(read_json(Plan, path.with_name(PLAN_FILE))) is None
+            if by_hand and not fold(read_events(path)).finished:
                 return path.parent
         except EvolveError:
             continue

@@ -9,7 +9,7 @@ import click
 from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option
 from evolve.errors import ExitCode, InputError
-from evolve.promote.audit import Finding
+from evolve.promote.findings import Finding
 
 
 @click.command("audit", short_help="Recompute what promotions claim, from a clone alone.")
@@ -25,21 +25,20 @@ def command(promotion: str | None, every: bool, verbose: bool, as_json: bool) ->
     Example: evolve audit --all
     """
     from evolve.promote.apply import evidence_of
-    from evolve.promote.audit import audit_all, audit_evidence, audit_ledger
+    from evolve.promote.audit import audit_all, audit_evidence, open_audit
     from evolve.promote.git import Repository
 
     if promotion is not None and every:
         raise InputError("give a promotion or --all, not both", code="usage")
     workspace = here()
-    repository = Repository(workspace.root)
+    context, chain = open_audit(workspace.promotion, workspace.spec.corpus, Repository(workspace.root))
     if promotion is None:
-        findings = audit_all(workspace.promotion, repository)
+        findings = [chain, *audit_all(context)]
     else:
         folder = evidence_of(workspace, promotion)
         if folder is None or not folder.is_relative_to(workspace.promotion):
             raise InputError(f"{promotion}: no evidence of this workspace", hint="evolve audit --all", code="not-found")
-        entries, chain = audit_ledger(workspace.promotion)
-        findings = [chain, *audit_evidence(folder, workspace.promotion, entries, repository)]
+        findings = [chain, *audit_evidence(folder, context)]
     emit([asdict(finding) for finding in findings], _text(findings, verbose=verbose), as_json=as_json)
     return ExitCode.DONE if all(finding.holds for finding in findings) else ExitCode.AUDIT_FAULT
 

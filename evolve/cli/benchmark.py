@@ -33,10 +33,13 @@ def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool) -> No
     incumbent = workspace.skill(frozen.skill)
     with open_bench(workspace, as_json=as_json) as (bench, _):
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
-        confirmation = Confirmation(bench, incumbent, frozen, "by-hand")
+        confirmation = Confirmation(bench, incumbent, frozen)
         if plan_only:
             from evolve.cli.plans import plan_text
 
+            hopeless = confirmation.hopeless()
+            if hopeless is not None:
+                bench.progress.note(f"this look would be refused: {hopeless}")
             plan = confirmation.plan(reuse=not no_reuse)
             emit(plan.json_value(), plan_text(plan), as_json=as_json)
             return

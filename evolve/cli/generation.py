@@ -27,7 +27,7 @@ def command(skill: str | None, operators: tuple[str, ...], apply_: bool, branch:
 
     Example: evolve generation --skill purchase-json --apply --branch evolve/weekly
     """
-    from evolve.cli.generations import generation_text, run_generation
+    from evolve.cli.generations import generation_lock, generation_text, run_generation
     from evolve.errors import InputError
     from evolve.generation.state import latest_unfinished, new_generation
     from evolve.promote.apply import Target, check_branch
@@ -42,7 +42,7 @@ def command(skill: str | None, operators: tuple[str, ...], apply_: bool, branch:
         check_branch(Target(workspace, repository, branch))
     if skill is not None:
         workspace.skill(skill)
-    with open_bench(workspace, as_json=as_json) as (bench, models):
+    with generation_lock(workspace), open_bench(workspace, as_json=as_json) as (bench, models):
         unfinished = latest_unfinished(workspace.generations)
         if unfinished is not None:
             bench.progress.note(f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from evolve.bench.measure import Bench
 from evolve.cli.decisions import decision_text
 from evolve.cli.opening import Models
@@ -20,19 +22,22 @@ from evolve.workspace import Workspace
 
 
 def run_generation(bench: Bench, models: Models, state: GenerationState) -> None:
-    """Run a generation to its end and write its report.
+    """Run a generation to its end and write its report; the caller holds the lock."""
+    repository = Repository(bench.workspace.root)
+    GenerationLoop(bench, state, repository, models.proposer).run()
+    evidence = evidence_of_generation(bench.workspace, state)
+    diff = evidence_diff(bench.workspace, repository, evidence) if evidence else ""
+    write_atomic(report_path(state), generation_report(state.record, evidence, diff).encode("utf-8"))
+
+
+def generation_lock(workspace: Workspace) -> AbstractContextManager[None]:
+    """Return the lock of the one generation that a workspace runs at a time.
 
     Raises:
-        BusyError: Another generation runs in this workspace.
+        BusyError: Another generation runs in this workspace, when it is entered.
 
     """
-    repository = Repository(bench.workspace.root)
-    lock = bench.workspace.locks / "generation.lock"
-    with writer_lock(lock, f"a generation in {bench.workspace.root}"):
-        GenerationLoop(bench, state, repository, models.proposer).run()
-        evidence = evidence_of_generation(bench.workspace, state)
-        diff = evidence_diff(bench.workspace, repository, evidence) if evidence else ""
-        write_atomic(report_path(state), generation_report(state.record, evidence, diff).encode("utf-8"))
+    return writer_lock(workspace.locks / "generation.lock", f"a generation in {workspace.root}")
 
 
 def evidence_of_generation(workspace: Workspace, state: GenerationState) -> Evidence | None:

@@ -35,6 +35,6 @@ def command(folder: Path, skill: str | None, as_json: bool) -> None:
     lines += [f"kept     {path}" for path in scaffold.kept]
     if not scaffold.new_skill:
         lines.append(f"The tasks below corpus/ are placeholders; rewrite them for {scaffold.skill}.")
-    lines.append("next: evolve check, then evolve models install, then evolve generation")
+    lines.append("next: evolve check, git add and commit, evolve models install, evolve generation")
     value = {"skill": scaffold.skill, "written": sorted(scaffold.files), "kept": list(scaffold.kept)}
     emit(value, "\n".join(lines), as_json=as_json)

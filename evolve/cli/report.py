@@ -55,7 +55,7 @@ def _found(workspace: Workspace, what: str | None) -> tuple[str, Path]:
 
 
 def _markdown(workspace: Workspace, what: str | None) -> str:
-    from evolve.bench.reuse import ROWS_FILE
+    from evolve.bench.measured import ROWS_FILE
     from evolve.bench.runner import PLAN_FILE
     from evolve.cli.generations import evidence_diff, evidence_of_generation
     from evolve.generation.state import open_generation

@@ -25,7 +25,7 @@ def command(what: str | None, as_json: bool) -> None:
 
     Example: evolve resume g0001
     """
-    from evolve.cli.generations import generation_text, run_generation
+    from evolve.cli.generations import generation_lock, generation_text, run_generation
     from evolve.generation.state import STATE_FILE, latest_unfinished, open_generation
 
     workspace = here()
@@ -39,7 +39,7 @@ def command(what: str | None, as_json: bool) -> None:
         _resume_sweep(workspace, name, as_json=as_json)
         return
     if state.record.finished_at is None:
-        with open_bench(workspace, as_json=as_json) as (bench, models):
+        with generation_lock(workspace), open_bench(workspace, as_json=as_json) as (bench, models):
             run_generation(bench, models, state)
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
 
@@ -77,7 +77,7 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, as_json: bool) 
         return
     incumbents = workspace.skills()
     overlay = read_overlay(folder / FROZEN_FOLDER / digests[0][:12], incumbents)
-    confirmation = Confirmation(bench, workspace.skill(overlay.skill), overlay, plan.context)
+    confirmation = Confirmation(bench, workspace.skill(overlay.skill), overlay)
     if confirmation.request().sweep_id() != plan.sweep:
         raise InputError(
             f"{plan.sweep}: the skill, a task, the agent or evolve itself has changed since it was planned",

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
-from evolve.records.base import decode_text, parse_record, read_yaml
+from evolve.records.base import decode_text, parse_yaml
 from evolve.records.checks import CommandCheck, PythonCallsCheck
 from evolve.records.kinds import Split
 from evolve.records.task import Oracle, Task
-from evolve.records.yaml_source import YamlSource
 from evolve.snapshot import Snapshot
 
 _PARTS = {"task.yaml", "seed", "oracle", "reference"}
@@ -79,9 +78,20 @@ def load_task(folder: Path) -> LoadedTask:
         InputError: The message names file, line and field.
 
     """
-    files = Snapshot.read(folder, max_files=2000)
+    return task_of(Snapshot.read(folder, max_files=2000), folder)
+
+
+def task_of(files: Snapshot, folder: Path) -> LoadedTask:
+    """Make a task of the files of its folder, from wherever they were read.
+
+    Raises:
+        InputError: The message names file, line and field.
+
+    """
     path = folder / "task.yaml"
-    task = read_yaml(Task, path)
+    if "task.yaml" not in files.files:
+        raise InputError(f"{path}: no such file", code="missing-file")
+    task = parse_yaml(Task, decode_text(files.files["task.yaml"].content, str(path)), str(path))
     if task.id != folder.name:
         raise InputError(f"{path}: id: {task.id!r} must equal its folder's name {folder.name!r}", code="task-id")
     for name in sorted({file.split("/", 1)[0] for file in files.files} - _PARTS):
@@ -91,8 +101,7 @@ def load_task(folder: Path) -> LoadedTask:
     if "oracle.yaml" not in oracle_files.files:
         raise InputError(f"{oracle_path}: no such file", hint="every task needs a hidden check", code="no-oracle")
     text = decode_text(oracle_files.files["oracle.yaml"].content, str(oracle_path))
-    source = YamlSource.parse(text, str(oracle_path))
-    oracle = parse_record(Oracle, source.value, str(oracle_path), source=source)
+    oracle = parse_yaml(Oracle, text, str(oracle_path))
     seed = files.below("seed")
     if task.kind == "edit" and not seed.files:
         raise InputError(f"{folder / 'seed'}: an edit task needs files to edit", code="no-seed")

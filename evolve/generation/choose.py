@@ -10,7 +10,7 @@ from evolve.bench.plan import Group, PlanArm
 from evolve.errors import EvidenceFault, InputError
 from evolve.generation.screen import Baseline, baseline_of, most_failing
 from evolve.propose.evidence import TrainEvidence, train_evidence
-from evolve.records.kinds import Role, Split
+from evolve.records.kinds import ErrorKind, Role, Split
 from evolve.skills import Skill
 
 
@@ -64,6 +64,12 @@ def choose_skill(
     if all(row.void for row in rows):
         detail = rows[0].detail if rows else "no rows"
         raise EvidenceFault(f"no train cell of {best.skill} could be measured: {detail}", hint="evolve doctor")
+    if all(row.kind is ErrorKind.AGENT_TIMEOUT for row in rows):
+        raise EvidenceFault(
+            f"every train cell of {best.skill} ran out of time; that says nothing about the skill",
+            hint="raise limits.wall_s in its tasks, or use a faster model",
+            code="all-timeouts",
+        )
     return Chosen(
         skill=skills[best.skill],
         because="it was asked for" if wanted else f"most failing rows: {best.failed} of {best.cells}",

@@ -10,7 +10,6 @@ from pathlib import Path
 from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
 from evolve.bench.plan import Group
 from evolve.bench.runner import SweepResult
-from evolve.corpus.loading import sealed_digest
 from evolve.errors import InputError
 from evolve.generation.candidates import Proposer, Slot, slots
 from evolve.generation.choose import choose_skill
@@ -18,8 +17,14 @@ from evolve.generation.screen import INCUMBENT, Standing, finalist, survivors, t
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
 from evolve.overlays import FrozenOverlay, read_overlay, write_overlay
-from evolve.promote import ledger
-from evolve.promote.apply import Target, check_branch, check_committed, promote, record
+from evolve.promote.apply import (
+    Target,
+    check_branch,
+    check_committed,
+    check_rules_committed,
+    promote,
+    record,
+)
 from evolve.promote.confirm import Confirmation
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
@@ -28,7 +33,6 @@ from evolve.records.generation import Proposal
 from evolve.records.kinds import Outcome, Split
 from evolve.records.plan import Purpose
 from evolve.skills import Skill
-from evolve.stats.multiplicity import alpha_at
 
 NOTHING_BETTER = "Nothing better was found: {reason}. The incumbent stays."
 
@@ -63,9 +67,11 @@ class GenerationLoop:
             check_branch(self._target())
         if self.state.record.evidence is not None:
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
+        if request.apply and request.skill is not None:
+            self._check_committed(self.bench.workspace.skill(request.skill))
         skill, evidence = self._choose()
         if request.apply:
-            check_committed(self._target(), skill)
+            self._check_committed(skill)
         if not evidence.failures:
             return self._finish_without(f"{skill.name} resolves every train task")
         candidates = self._propose(skill, evidence)
@@ -74,6 +80,10 @@ class GenerationLoop:
             reason = "no candidate beat the incumbent in screening" if candidates else "no operator had a proposal"
             return self._finish_without(reason)
         return self._confirm(skill, chosen)
+
+    def _check_committed(self, skill: Skill) -> None:
+        check_committed(self._target(), skill)
+        check_rules_committed(self._target(), self.bench.corpus, skill.name)
 
     def _target(self) -> Target:
         return Target(self.bench.workspace, self.repository, self.state.record.request.branch)
@@ -84,13 +94,9 @@ class GenerationLoop:
 
     def _choose(self) -> tuple[Skill, TrainEvidence]:
         record = self.state.record
+        if record.skill is not None:
+            self._refuse_changed_skill(record.skill)
         chosen = choose_skill(self.bench, record.id, record.request.skill, self.state.add_sweep)
-        if record.fingerprint is not None and record.fingerprint != chosen.skill.fingerprint:
-            raise InputError(
-                f"{chosen.skill.folder}: not the text that {record.id} began with",
-                hint="start a new one: evolve generation",
-                code="skill-changed",
-            )
         self.state.update(
             skill=chosen.skill.name,
             fingerprint=chosen.skill.fingerprint,
@@ -99,6 +105,19 @@ class GenerationLoop:
         )
         self.bench.progress.note(f"skill: {chosen.skill.name} ({chosen.because})")
         return chosen.skill, chosen.evidence
+
+    def _refuse_changed_skill(self, name: str) -> None:
+        """Give a generation up whose skill is not the one that it began with; its rows stay reusable."""
+        skill = self.bench.workspace.skills().get(name)
+        if skill is not None and skill.fingerprint == self.state.record.fingerprint:
+            return
+        identifier = self.state.record.id
+        self._finish(summary=f"Given up: the skill {name} is not the text that this generation began with.")
+        raise InputError(
+            f"skills of {identifier}: {name} is not the text that {identifier} began with; it is given up",
+            hint="start a new one: evolve generation",
+            code="skill-changed",
+        )
 
     def _propose(self, skill: Skill, evidence: TrainEvidence) -> list[Candidate]:
         spec = self.bench.workspace.spec.proposer
@@ -133,9 +152,15 @@ class GenerationLoop:
         for proposal in self.state.record.proposals:
             if proposal.overlay is None:
                 continue
-            overlay = read_overlay(self.bench.workspace.root / proposal.overlay, {skill.name: skill})
-            if overlay.digest != proposal.overlay_sha256:
-                raise InputError(f"{proposal.overlay}: changed since it was proposed", code="overlay-changed")
+            folder = self.bench.workspace.root / proposal.overlay
+            overlay = read_overlay(folder, {skill.name: skill}) if folder.is_dir() else None
+            if overlay is None or overlay.digest != proposal.overlay_sha256:
+                self._finish(summary=f"Given up: the proposal {proposal.operator} is gone or was changed.")
+                raise InputError(
+                    f"{proposal.overlay}: gone or changed since it was proposed; {self.state.record.id} is given up",
+                    hint="start a new one: evolve generation",
+                    code="overlay-changed",
+                )
             found.setdefault(overlay.digest, Candidate(proposal.operator, overlay))
         return list(found.values())
 
@@ -180,21 +205,14 @@ class GenerationLoop:
         self.state.update(proposals=tuple(proposals), **incumbent)
 
     def _confirm(self, skill: Skill, chosen: Candidate) -> GenerationState:
-        confirmation = Confirmation(self.bench, skill, chosen.overlay, self.state.record.id)
-        sweep = confirmation.request().sweep_id()
-        sealed = confirmation.sealed
-        entries = ledger.read_ledger(self.bench.workspace.promotion)
-        look = ledger.next_look(entries, skill.name, sealed_digest(sealed))
-        smallest, alpha = 0.5 ** len(sealed), alpha_at(look, self.bench.policy.alpha)
-        if ledger.find_entry(entries, "look", sweep) is None and smallest > alpha:
-            return self._finish_without(
-                f"{len(sealed)} sealed tasks cannot prove a gain (smallest p {smallest:.3g}, level {alpha:.3g})",
-                Outcome.INSUFFICIENT_EVIDENCE,
-            )
+        confirmation = Confirmation(self.bench, skill, chosen.overlay)
+        hopeless = confirmation.hopeless() if confirmation.decided() is None else None
+        if hopeless is not None:
+            return self._finish_without(hopeless, Outcome.INSUFFICIENT_EVIDENCE)
         self.state.update(finalist=chosen.overlay.digest)
         self.bench.progress.note(f"finalist: {chosen.name}; it goes to the sealed tasks")
         evidence = confirmation.run()
-        self.state.add_sweep(sweep)
+        self.state.add_sweep(evidence.promotion.sweep)
         self.state.update(evidence=self.bench.workspace.relative(evidence.folder))
         return self._apply(evidence)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from evolve.errors import InputError
+from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel
 from evolve.records.workspace import HttpModelSpec, WorkspaceSpec
 
@@ -25,6 +26,12 @@ def build_model(spec: WorkspaceSpec, name: str, root: Path) -> ChatModel:
     if isinstance(model, HttpModelSpec):
         from evolve.models.openai_compatible import OpenAICompatibleModel
 
+        if model.key_env is not None and not os.environ.get(model.key_env):
+            raise EnvironmentFault(
+                f"evolve.yaml: models.{name}.key_env: the variable {model.key_env} is not set",
+                hint=f"export {model.key_env}=…",
+                code="missing-key",
+            )
         return OpenAICompatibleModel(model.base_url, model.model, key_env=model.key_env)
     from evolve.models.local import LocalModel
     from evolve.models.weights import resolve

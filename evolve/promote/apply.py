@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evolve.corpus.loading import Corpus, sealed_digest
 from evolve.digest import sha256_bytes
-from evolve.errors import EvidenceFault, EvolveError, InputError
+from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError, InputError
 from evolve.files import write_atomic, writer_lock
 from evolve.gate.decide import decide
 from evolve.overlays import FrozenOverlay, validate_overlay
@@ -21,7 +21,8 @@ from evolve.records.kinds import Outcome, Split
 from evolve.records.promotion import Promotion
 from evolve.skills import Skill
 from evolve.snapshot import Snapshot
-from evolve.workspace import Workspace
+from evolve.stats.multiplicity import alpha_at
+from evolve.workspace import POLICY_FILE, Workspace
 
 CLOCK_SLACK = timedelta(minutes=5)
 
@@ -75,6 +76,25 @@ def check_committed(target: Target, skill: Skill) -> None:
             )
 
 
+def check_rules_committed(target: Target, corpus: Corpus, skill: str) -> None:
+    """Refuse a policy or sealed tasks that a clone would not hold: nobody could check the decision there.
+
+    Raises:
+        InputError: The first file that differs from HEAD is named.
+
+    """
+    workspace = target.workspace
+    sealed = [workspace.relative(workspace.corpus / task.id) for task in corpus.of(skill, Split.SEALED)]
+    policy = workspace.relative(workspace.promotion / POLICY_FILE)
+    changed = target.repository.changed([policy, *sealed])
+    if changed:
+        raise InputError(
+            f"{changed[0]}: not what HEAD holds, so that a clone could not check the decision",
+            hint="commit it first, or leave out --apply",
+            code="rules-uncommitted",
+        )
+
+
 def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *, now: datetime) -> None:
     """Check everything that a promotion must hold to, as things stand now.
 
@@ -100,9 +120,14 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     sealed = corpus.of(promotion.skill, Split.SEALED)
     if sealed_digest(sealed) != promotion.sealed_sha256:
         raise _refuse("sealed-changed", "the sealed tasks have changed since they were measured", "measure it again")
-    entry = ledger.find_entry(ledger.read_ledger(workspace.promotion), "decision", promotion.sweep)
-    if entry is None or entry.evidence_sha256 != evidence.promotion_sha256:
+    entries = ledger.read_ledger(workspace.promotion)
+    entry = ledger.find_entry(entries, "decision", promotion.sweep)
+    look = next((found for found in entries if found.digest() == promotion.ledger.entry_sha256), None)
+    if entry is None or look is None or entry.evidence_sha256 != evidence.promotion_sha256:
         raise _refuse("not-in-ledger", "the ledger does not know this evidence")
+    number = ledger.next_look(entries[: look.seq], look.skill, look.sealed_tasks)
+    if number != look.look or look.alpha != alpha_at(number, promotion.policy.alpha):
+        raise _refuse("wrong-look", f"this was look {number} at its sealed tasks, and was decided as look {look.look}")
 
 
 def frozen_overlay(evidence: Evidence) -> FrozenOverlay:
@@ -195,17 +220,51 @@ def _evidence_paths(workspace: Workspace) -> list[str]:
     return [workspace.relative(path) for path in (*folders, workspace.promotion / ledger.LEDGER_FILE)]
 
 
-def _commit(target: Target, paths: list[str], message: str) -> str:
-    if target.branch is not None and target.branch != target.repository.branch():
+def _files_below(root: Path, paths: list[str]) -> list[str]:
+    found = []
+    for path in paths:
+        files = [root / path] if not (root / path).is_dir() else sorted((root / path).rglob("*"))
+        found += [file.relative_to(root).as_posix() for file in files if file.is_file()]
+    return found
+
+
+def _commit_exactly(target: Target, evidence: Evidence, targets: list[str], message: str) -> str:
+    """Commit, and see that the commit holds the very bytes that lie here; else undo it.
+
+    Raises:
+        EnvironmentFault: git or a hook refused, or a hook or filter changed a file.
+
+    """
+    repository, root = target.repository, target.workspace.root
+    ledger_path = target.workspace.relative(target.workspace.promotion / ledger.LEDGER_FILE)
+    exact = _files_below(root, [*targets, target.workspace.relative(evidence.folder), ledger_path])
+    contents = {path: (root / path).read_bytes() for path in exact}
+    paths = [*targets, *_evidence_paths(target.workspace)]
+    head, branch = repository.head(), repository.branch()
+    try:
         check_branch(target)
-        target.repository.switch_to_new(target.branch)
-    return target.repository.commit(paths, message)
+        if target.branch not in (None, branch):
+            repository.switch_to_new(str(target.branch))
+        sha = repository.commit(paths, message)
+        changed = [path for path, data in contents.items() if repository.blob(sha, path) != data]
+        if changed:
+            raise EnvironmentFault(
+                f"a hook or filter of this repository changed {changed[0]} while it was committed",
+                hint="let it leave promotion/ and the skills alone; nothing was promoted",
+                code="commit-changed",
+            )
+        return sha
+    except (EvolveError, KeyboardInterrupt):
+        repository.undo(head, branch, paths)
+        for path, data in contents.items():
+            if not (root / path).is_file() or (root / path).read_bytes() != data:
+                write_atomic(root / path, data)
+        raise
 
 
 def record(evidence: Evidence, target: Target) -> str:
     """Commit the evidence and the ledger of a candidate that was not promoted; returns the commit."""
-    message = record_message(evidence.promotion, evidence.promotion_sha256)
-    return _commit(target, _evidence_paths(target.workspace), message)
+    return _commit_exactly(target, evidence, [], record_message(evidence.promotion, evidence.promotion_sha256))
 
 
 def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callable[[str], None] = lambda _: None) -> str:
@@ -229,22 +288,22 @@ def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callabl
         check_not_promoted(evidence, target)
         check_promotable(evidence, workspace, corpus, now=datetime.now(UTC))
         check_bases(evidence, target)
+        check_rules_committed(target, corpus, evidence.promotion.skill)
         overlay = frozen_overlay(evidence)
         _check_candidate(evidence, overlay, workspace, corpus)
-        paths = [*overlay.files.files, *_evidence_paths(workspace)]
-        restore = _remember(
-            workspace, [*overlay.files.files, workspace.relative(workspace.promotion / ledger.LEDGER_FILE)]
-        )
+        targets = list(overlay.files.files)
+        ledger_path = workspace.relative(workspace.promotion / ledger.LEDGER_FILE)
+        restore = _remember(workspace, [*targets, ledger_path])
         try:
             step("write")
             overlay.files.write(workspace.root)
             step("ledger")
             _enter(evidence, workspace)
             step("commit")
-            return _commit(target, paths, promotion_message(evidence.promotion, evidence.promotion_sha256))
+            message = promotion_message(evidence.promotion, evidence.promotion_sha256)
+            return _commit_exactly(target, evidence, targets, message)
         except (EvolveError, KeyboardInterrupt):
             restore()
-            target.repository.unstage(paths)
             raise
 
 
@@ -274,18 +333,11 @@ def _remember(workspace: Workspace, paths: list[str]) -> Callable[[], None]:
 
 
 def _enter(evidence: Evidence, workspace: Workspace) -> None:
-    promotion = evidence.promotion
-    ledger.workspace_ledger(workspace).append(
-        entry="promotion",
-        skill=promotion.skill,
-        overlay_sha256=promotion.overlay_sha256,
-        sweep=promotion.sweep,
-        sealed_sha256=promotion.sealed_sha256,
-        look=promotion.ledger.look,
-        alpha=promotion.ledger.alpha,
-        outcome=promotion.decision.outcome,
-        evidence_sha256=evidence.promotion_sha256,
-    )
+    entries = ledger.read_ledger(workspace.promotion)
+    decision = ledger.find_entry(entries, "decision", evidence.promotion.sweep)
+    if decision is None:
+        raise _refuse("not-in-ledger", "the ledger does not know this evidence")
+    ledger.workspace_ledger(workspace).append(decision.model_copy(update={"entry": "promotion"}))
 
 
 def evidence_of(workspace: Workspace, text: str) -> Path | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.digest import sha256_bytes, sha256_json
@@ -11,6 +11,7 @@ from evolve.errors import EvolveError
 from evolve.gate.decide import decide
 from evolve.promote import ledger
 from evolve.promote.attest import envelope
+from evolve.promote.audit_commit import AuditContext, commit_findings
 from evolve.promote.evidence import (
     ATTESTATION_FILE,
     OVERLAY_FOLDER,
@@ -19,6 +20,7 @@ from evolve.promote.evidence import (
     gate_input,
     spend_of,
 )
+from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
 from evolve.records.base import parse_json
 from evolve.records.kinds import Role
@@ -28,17 +30,6 @@ from evolve.records.row import Row
 from evolve.snapshot import Snapshot
 from evolve.stats.drift import canaries_disagree
 from evolve.stats.multiplicity import alpha_at
-from evolve.workspace import POLICY_FILE
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One check: where, what, whether it holds, and what was expected and found when it does not."""
-
-    file: str
-    check: str
-    holds: bool
-    detail: str = ""
 
 
 class _Broken(Exception):
@@ -47,16 +38,6 @@ class _Broken(Exception):
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.detail)
         self.finding = finding
-
-
-def _compare(file: str, check: str, expected: object, found: object) -> Finding:
-    holds = expected == found
-    return Finding(file, check, holds, "" if holds else f"expected {_short(expected)}, found {_short(found)}")
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _read_promotion(folder: Path, name: str) -> tuple[Promotion, bytes]:
@@ -75,12 +56,12 @@ def _row_findings(folder: Path, name: str, promotion: Promotion, rows: list[Row]
     except OSError as error:
         raise _Broken(Finding(file, "rows", False, str(error))) from error
     lines = data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n")
-    yield _compare(file, "number of rows", len(promotion.row_sha256), len(lines))
+    yield compare(file, "number of rows", len(promotion.row_sha256), len(lines))
     for number, (line, expected) in enumerate(zip(lines, promotion.row_sha256, strict=False), start=1):
         if sha256_bytes(line) != expected:
             where = f"{file}:{number}"
             yield Finding(where, "row digest", False, f"expected {expected}, found {sha256_bytes(line)}{_which(line)}")
-    yield _compare(file, "rows digest", promotion.rows_sha256, sha256_bytes(data))
+    yield compare(file, "rows digest", promotion.rows_sha256, sha256_bytes(data))
     try:
         rows.extend(parse_json(Row, line, f"{file}:{number}") for number, line in enumerate(lines, start=1))
     except EvolveError as error:
@@ -95,24 +76,24 @@ def _which(line: bytes) -> str:
     return f" ({row.arm}, {row.identity.task}, run {row.identity.run})"
 
 
-def _decision_findings(name: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
+def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context: AuditContext) -> Iterator[Finding]:
     file = f"{name}/{PROMOTION_FILE}"
     decided = decide(gate_input(promotion, tuple(rows)))
-    yield _compare(file, "decision recomputed from rows", promotion.decision.json_value(), decided.json_value())
-    yield _compare(file, "policy digest", promotion.policy.digest(), promotion.policy_sha256)
+    yield compare(file, "decision recomputed from rows", promotion.decision.json_value(), decided.json_value())
+    yield compare(file, "policy digest", promotion.policy.digest(), promotion.policy_sha256)
     sealed = sha256_json({task.task: [task.task_sha256, task.oracle_sha256] for task in promotion.sealed})
-    yield _compare(file, "digest of the sealed tasks", sealed, promotion.sealed_sha256)
+    yield compare(file, "digest of the sealed tasks", sealed, promotion.sealed_sha256)
     alpha = alpha_at(promotion.ledger.look, promotion.policy.alpha)
-    yield _compare(file, f"level of look {promotion.ledger.look}", alpha, promotion.ledger.alpha)
+    yield compare(file, f"level of look {promotion.ledger.look}", alpha, promotion.ledger.alpha)
     spend = promotion.spend
     recomputed = spend_of(tuple(rows), ())
     if spend.voided_attempts == 0:
-        yield _compare(file, "spend recomputed from rows", recomputed.json_value(), spend.json_value())
+        yield compare(file, "spend recomputed from rows", recomputed.json_value(), spend.json_value())
     else:
         counts = (recomputed.fresh_rows, recomputed.reused_rows)
-        yield _compare(file, "fresh and reused rows", counts, (spend.fresh_rows, spend.reused_rows))
+        yield compare(file, "fresh and reused rows", counts, (spend.fresh_rows, spend.reused_rows))
     yield from _identity_findings(file, promotion, rows)
-    yield from _reuse_findings(file, promotion, rows)
+    yield from _reuse_findings(file, promotion, rows, context)
 
 
 def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
@@ -127,18 +108,22 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
         or row.identity.agent_sha256 != agent
         or row.identity.runtime_sha256 != promotion.runtime_sha256
     ]
-    yield _compare(file, "rows of other tasks, arms, agents or runtimes", 0, len(strangers))
+    yield compare(file, "rows of other tasks, arms, agents or runtimes", 0, len(strangers))
 
 
-def _reuse_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
+def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: AuditContext) -> Iterator[Finding]:
     reused = [row for row in rows if row.reused is not None]
-    yield _compare(file, "reused rows", len(reused), promotion.reuse.reused_rows)
-    yield _compare(file, "reused candidate rows", 0, sum(row.role is Role.CANDIDATE for row in reused))
+    yield compare(file, "reused rows", len(reused), promotion.reuse.reused_rows)
+    yield compare(file, "reused candidate rows", 0, sum(row.role is Role.CANDIDATE for row in reused))
     by_cell = {(row.arm, row.identity.task, row.identity.run): row for row in rows}
     for canary in promotion.reuse.canaries:
         row = by_cell.get((canary.arm, canary.task, canary.run))
         found = None if row is None or row.reused is not None else row.resolved
-        yield _compare(file, f"canary {canary.task} run {canary.run}", canary.canary_resolved, found)
+        yield compare(file, f"canary {canary.task} run {canary.run}", canary.canary_resolved, found)
+    for row in reused:
+        known = context.measured.get(row.reused.sweep) if row.reused else None
+        if known is not None and row.reused is not None and row.reused.row_sha256 not in known:
+            yield Finding(file, f"reused row of {row.identity.task}", False, f"{row.reused.sweep} did not measure it")
     for arm in sorted({row.arm for row in reused}):
         pairs = [(c.reused_resolved, c.canary_resolved) for c in promotion.reuse.canaries if c.arm == arm]
         wholly = all(row.reused is not None for row in rows if row.arm == arm)
@@ -162,69 +147,28 @@ def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes
         yield Finding(f"{name}/{OVERLAY_FOLDER}", "overlay", False, str(error))
         return
     files = {path: sha256_bytes(entry.content) for path, entry in overlay.files.items()}
-    yield _compare(f"{name}/{OVERLAY_FOLDER}", "files", promotion.overlay_files, files)
-    yield _compare(f"{name}/{OVERLAY_FOLDER}", "tree digest", promotion.overlay_sha256, overlay.digest)
+    yield compare(f"{name}/{OVERLAY_FOLDER}", "files", promotion.overlay_files, files)
+    yield compare(f"{name}/{OVERLAY_FOLDER}", "tree digest", promotion.overlay_sha256, overlay.digest)
     names = {path.name for path in folder.iterdir()}
-    yield _compare(name, "files", {PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE, OVERLAY_FOLDER}, names)
+    yield compare(name, "files", {PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE, OVERLAY_FOLDER}, names)
 
 
 def _ledger_findings(
     name: str, promotion: Promotion, evidence_sha256: str, entries: tuple[LedgerEntry, ...]
 ) -> Iterator[Finding]:
     file = ledger.LEDGER_FILE
-    look = ledger.find_entry(entries, "look", promotion.sweep)
-    yield _compare(file, f"look of {name}", promotion.ledger.entry_sha256, look.digest() if look else None)
+    look = next((entry for entry in entries if entry.digest() == promotion.ledger.entry_sha256), None)
+    sweep = look.sweep if look is not None and look.entry == "look" else None
+    yield compare(file, f"look of {name}", promotion.sweep, sweep)
     decision = ledger.find_entry(entries, "decision", promotion.sweep)
-    yield _compare(file, f"decision of {name}", evidence_sha256, decision.evidence_sha256 if decision else None)
+    yield compare(file, f"decision of {name}", evidence_sha256, decision.evidence_sha256 if decision else None)
     if decision is not None:
-        yield _compare(file, f"outcome of {name}", promotion.decision.outcome, decision.outcome)
+        yield compare(file, f"outcome of {name}", promotion.decision.outcome, decision.outcome)
     if look is not None:
-        before = entries[: look.seq]
-        expected = ledger.next_look(before, promotion.skill, promotion.sealed_sha256)
-        yield _compare(file, f"number of the look of {name}", expected, look.look)
-
-
-def _git_findings(
-    name: str,
-    promotion: Promotion,
-    evidence_sha256: str,
-    entries: tuple[LedgerEntry, ...],
-    repository: Repository,
-    promotion_root: Path,
-) -> Iterator[Finding]:
-    if ledger.find_entry(entries, "promotion", promotion.sweep) is None:
-        return
-    commits = repository.commits_with_trailer("Evolve-Evidence", evidence_sha256)
-    if not commits:
-        reason = "history is cut off (git fetch --unshallow)" if repository.shallow else "no commit carries it"
-        yield Finding("git", f"commit of {name}", False, reason)
-        return
-    commit = commits[-1]
-    where = f"git {commit.sha[:12]}"
-    trailers = {
-        "Evolve-Overlay": promotion.overlay_sha256,
-        "Evolve-Policy": promotion.policy_sha256,
-        "Evolve-Rows": promotion.rows_sha256,
-    }
-    for key, value in trailers.items():
-        yield _compare(where, f"trailer {key}", value, commit.trailers.get(key))
-    for path, expected in promotion.overlay_files.items():
-        yield _compare(where, f"{path} after", expected, _blob_digest(repository, commit.sha, path))
-        base = promotion.base_files.get(path)
-        yield _compare(where, f"{path} before", base, _blob_digest(repository, f"{commit.sha}^", path))
-    prefix = promotion_root.relative_to(repository.root).as_posix()
-    outside = {
-        path
-        for path in repository.changed_in(commit.sha)
-        if path not in promotion.overlay_files
-        and (not path.startswith(f"{prefix}/") or path == f"{prefix}/{POLICY_FILE}")
-    }
-    yield _compare(where, "files changed beside overlay, evidence and ledger", set(), outside)
-
-
-def _blob_digest(repository: Repository, revision: str, path: str) -> str | None:
-    data = repository.blob(revision, path)
-    return sha256_bytes(data) if data is not None else None
+        expected = ledger.next_look(entries[: look.seq], promotion.skill, [task.task for task in promotion.sealed])
+        yield compare(file, f"number of the look of {name}", expected, promotion.ledger.look)
+        yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
+        yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
 
 
 def audit_ledger(promotion_root: Path) -> tuple[tuple[LedgerEntry, ...], Finding]:
@@ -236,35 +180,44 @@ def audit_ledger(promotion_root: Path) -> tuple[tuple[LedgerEntry, ...], Finding
     return entries, Finding(ledger.LEDGER_FILE, f"chain of {len(entries)} entries", True)
 
 
-def audit_evidence(
-    folder: Path, promotion_root: Path, entries: tuple[LedgerEntry, ...], repository: Repository
-) -> list[Finding]:
+def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
     """Check one evidence folder; every check is listed, whether it holds or not."""
-    name = folder.relative_to(promotion_root).as_posix()
+    name = folder.relative_to(context.promotion_root).as_posix()
     findings: list[Finding] = []
     rows: list[Row] = []
     try:
         promotion, data = _read_promotion(folder, name)
         evidence_sha256 = sha256_bytes(data)
         findings.extend(_binding_findings(folder, name, promotion, data))
-        findings.extend(_ledger_findings(name, promotion, evidence_sha256, entries))
-        findings.extend(_git_findings(name, promotion, evidence_sha256, entries, repository, promotion_root))
+        findings.extend(_ledger_findings(name, promotion, evidence_sha256, context.entries))
+        if ledger.find_entry(context.entries, "promotion", promotion.sweep) is not None:
+            findings.extend(commit_findings(name, promotion, evidence_sha256, context))
         findings.extend(_row_findings(folder, name, promotion, rows))
-        findings.extend(_decision_findings(name, promotion, rows))
+        findings.extend(_decision_findings(name, promotion, rows, context))
     except _Broken as broken:
         findings.append(broken.finding)
     return findings
 
 
-def audit_all(promotion_root: Path, repository: Repository) -> list[Finding]:
-    """Check the ledger, and every evidence folder that exists or that the ledger knows of."""
+def open_audit(promotion_root: Path, corpus: str, repository: Repository) -> tuple[AuditContext, Finding]:
+    """Read the ledger and which rows each evidence folder measured; the finding is about the ledger's chain."""
     entries, chain = audit_ledger(promotion_root)
-    findings = [chain]
-    known: set[str] = set()
+    measured: dict[str, frozenset[str]] = {}
     for path in sorted(promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
-        findings.extend(audit_evidence(path.parent, promotion_root, entries, repository))
+        with contextlib.suppress(EvolveError, OSError):
+            promotion = parse_json(Promotion, path.read_bytes(), str(path))
+            measured[promotion.sweep] = frozenset(promotion.row_sha256)
+    return AuditContext(promotion_root, corpus, repository, entries, measured), chain
+
+
+def audit_all(context: AuditContext) -> list[Finding]:
+    """Check every evidence folder that exists or that the ledger knows of."""
+    findings = []
+    known: set[str] = set()
+    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+        findings.extend(audit_evidence(path.parent, context))
         known.add(sha256_bytes(path.read_bytes()))
-    for entry in entries:
+    for entry in context.entries:
         if entry.entry == "decision" and entry.evidence_sha256 not in known:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
             findings.append(Finding(where, f"evidence of {entry.sweep}", False, "no folder holds this evidence"))

@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from evolve.bench.journal import JOURNAL_FILE
 from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
 from evolve.bench.plan import Group, SweepRequest
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
-from evolve.errors import InputError
+from evolve.errors import EvidenceFault, InputError
 from evolve.overlays import FrozenOverlay
 from evolve.promote.evidence import (
+    PROMOTION_FILE,
     Evidence,
     evidence_folder,
     make_promotion,
     read_evidence,
     write_evidence,
 )
-from evolve.promote.ledger import find_entry, workspace_ledger
+from evolve.promote.ledger import Ledger, NewLook, find_entry, next_look, workspace_ledger
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
 from evolve.skills import Skill
+from evolve.stats.multiplicity import alpha_at
+from evolve.workspace import POLICY_FILE
+
+SEALED_CONTEXT = "sealed"
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,6 @@ class Confirmation:
     bench: Bench
     incumbent: Skill
     overlay: FrozenOverlay
-    context: str
 
     @property
     def sealed(self) -> tuple[LoadedTask, ...]:
@@ -52,33 +57,86 @@ class Confirmation:
         return tasks
 
     def request(self) -> SweepRequest:
-        """Return the request of the sealed sweep."""
+        """Return the request of the sealed sweep; it is a matter of content alone, whoever asks."""
         arms = (incumbent_arm(self.incumbent), candidate_arm(self.incumbent, self.overlay))
         group = Group(arms=arms, tasks=self.sealed)
-        return self.bench.request("sealed", self.context, (group,), self.bench.policy.min_runs)
+        return self.bench.request("sealed", SEALED_CONTEXT, (group,), self.bench.policy.min_runs)
 
     def plan(self, *, reuse: bool = True) -> Plan:
         """Return the plan; nothing is paid for or written."""
         return self.bench.plan(self.request(), reuse=reuse)
 
+    def decided(self) -> Evidence | None:
+        """Return the evidence about this very comparison, when it was decided already."""
+        sweep = self.request().sweep_id()
+        entry = find_entry(self._ledger.read(), "decision", sweep)
+        if entry is None:
+            return None
+        folder = self._folder(sweep)
+        if not (folder / PROMOTION_FILE).exists():
+            raise EvidenceFault(
+                f"{folder}: the ledger knows the decision of {sweep}, and its evidence is gone",
+                hint=f"git checkout -- {self.bench.workspace.relative(folder)}",
+                code="evidence-gone",
+            )
+        return read_evidence(folder)
+
+    def hopeless(self) -> str | None:
+        """Return why no outcome of the next look could be significant, if that is so."""
+        ids = tuple(task.id for task in self.sealed)
+        entries = self._ledger.read()
+        open_look = find_entry(entries, "look", self.request().sweep_id())
+        look = open_look.look if open_look else next_look(entries, self.incumbent.name, ids)
+        smallest, alpha = 0.5 ** len(ids), alpha_at(look, self.bench.policy.alpha)
+        if smallest <= alpha:
+            return None
+        return (
+            f"{len(ids)} sealed tasks cannot prove a gain: a win on each gives p = {smallest:.3g}, "
+            f"and look {look} has the level {alpha:.3g}"
+        )
+
     def run(self, *, reuse: bool = True) -> Evidence:
-        """Measure, decide and write the evidence; a sweep that was decided already is read back."""
-        request = self.request()
-        ledger = workspace_ledger(self.bench.workspace)
-        decided = find_entry(ledger.read(), "decision", request.sweep_id())
+        """Measure, decide and write the evidence; a sweep that was decided already is read back.
+
+        Raises:
+            InputError: No outcome could be significant, or the policy has changed since the look was begun.
+
+        """
+        decided = self.decided()
         if decided is not None:
             self.bench.progress.note("this overlay was measured already; here is what was decided")
-            return read_evidence(self._folder(request.sweep_id()))
+            return decided
+        hopeless = self.hopeless()
+        if hopeless is not None:
+            hint = f"add sealed tasks for {self.incumbent.name}"
+            raise InputError(f"{hopeless}; nothing was measured", hint=hint, code="too-few-tasks")
+        request = self.request()
         plan = self.plan(reuse=reuse)
-        look = ledger.record_look(
-            self.bench.policy,
+        look = self._look(plan)
+        result = self.bench.run(request, plan, (self.overlay,))
+        return self.decide(result, look)
+
+    def _look(self, plan: Plan) -> LedgerEntry:
+        new = NewLook(
             skill=self.incumbent.name,
             overlay_sha256=self.overlay.digest,
             sweep=plan.sweep,
             sealed_sha256=sealed_digest(self.sealed),
+            sealed_tasks=tuple(task.id for task in self.sealed),
         )
-        result = self.bench.run(request, plan, (self.overlay,))
-        return self.decide(result, look)
+        begun = (self.bench.workspace.sweeps / plan.sweep / JOURNAL_FILE).exists()
+        look = self._ledger.record_look(self.bench.policy, new, again=not begun)
+        if look.policy_sha256 != self.bench.policy.digest():
+            raise InputError(
+                f"{self.bench.workspace.promotion / POLICY_FILE}: not the policy that this look was begun under",
+                hint="bring it back; a policy is chosen before the rows are seen",
+                code="policy-changed",
+            )
+        return look
+
+    @property
+    def _ledger(self) -> Ledger:
+        return workspace_ledger(self.bench.workspace)
 
     def _folder(self, sweep: str) -> Path:
         return evidence_folder(self.bench.workspace.promotion, self.incumbent.name, self.overlay.digest, sweep)
@@ -88,15 +146,6 @@ class Confirmation:
         promotion = make_promotion(result, self.bench.policy, self.incumbent, self.overlay, self.sealed, look)
         folder = self._folder(promotion.sweep)
         digest = write_evidence(folder, promotion, result.rows, self.overlay)
-        workspace_ledger(self.bench.workspace).append(
-            entry="decision",
-            skill=promotion.skill,
-            overlay_sha256=promotion.overlay_sha256,
-            sweep=promotion.sweep,
-            sealed_sha256=promotion.sealed_sha256,
-            look=look.look,
-            alpha=look.alpha,
-            outcome=promotion.decision.outcome,
-            evidence_sha256=digest,
-        )
+        outcome = {"entry": "decision", "outcome": promotion.decision.outcome, "evidence_sha256": digest}
+        self._ledger.append(look.model_copy(update=outcome))
         return read_evidence(folder)

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import evolve
-from evolve.bench.runner import JOURNAL_FILE, SweepResult
+from evolve.bench.journal import JOURNAL_FILE
+from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.digest import sha256_bytes, sha256_file
 from evolve.errors import EvidenceFault

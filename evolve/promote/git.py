@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault, InputError
+from evolve.snapshot import FileEntry
 
 FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
 
@@ -23,7 +25,10 @@ class Repository:
     """A workspace's git repository; all paths are relative to the workspace."""
 
     def __init__(self, root: Path) -> None:
-        import git
+        try:
+            import git
+        except ImportError as error:
+            raise EnvironmentFault(f"git does not work here: {error}", hint="apt install git") from error
 
         self._errors: type[Exception] = git.exc.GitCommandError
         try:
@@ -40,7 +45,8 @@ class Repository:
             return str(self._git.execute(["git", *arguments], stdout_as_string=True))
         except self._errors as error:
             text = str(getattr(error, "stderr", error)).strip().removeprefix("stderr:").strip(" '\n")
-            raise EnvironmentFault(f"git {arguments[0]}: {text}", code="git-failed") from error
+            hint = "remove .git/index.lock, if no other git process runs" if "index.lock" in text else None
+            raise EnvironmentFault(f"git {arguments[0]}: {text or 'refused'}", hint=hint, code="git-failed") from error
 
     def head(self) -> str | None:
         """Return the commit that HEAD names; ``None`` before the first commit."""
@@ -86,9 +92,34 @@ class Repository:
         self._call(*identity, "commit", "--quiet", "--only", "--message", message, "--", *paths)
         return self._call("rev-parse", "HEAD")
 
-    def unstage(self, paths: Sequence[str]) -> None:
-        """Take paths out of the index again."""
+    def undo(self, head: str | None, branch: str | None, paths: Sequence[str]) -> None:
+        """Go back to a head and a branch after a commit that must not stand; files on disk are left alone."""
+        if head is None:
+            return
+        if self.head() != head:
+            self._call("reset", "--quiet", "--soft", head)
         self._call("reset", "--quiet", "--", *paths)
+        new = self.branch()
+        if branch is not None and new is not None and new != branch:
+            self._call("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+            self._call("branch", "--quiet", "--delete", "--force", new)
+
+    def archive(self, sha: str, folders: Sequence[str]) -> dict[str, FileEntry]:
+        """Return the files below some folders as a commit holds them, by path."""
+        import io
+        import tarfile
+
+        try:
+            data = self._git.execute(["git", "archive", "--format=tar", sha, "--", *folders], stdout_as_string=False)
+        except self._errors:
+            return {}
+        files = {}
+        with tarfile.open(fileobj=io.BytesIO(bytes(data))) as archive:
+            for member in archive:
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    files[member.name] = FileEntry(content.read(), bool(member.mode & 0o100))
+        return files
 
     def _has_identity(self) -> bool:
         try:
@@ -115,16 +146,24 @@ class Repository:
         return {name for name in text.split("\0") if name}
 
     def commits_with_trailer(self, key: str, value: str) -> list[Commit]:
-        """Return the commits reachable from any ref that carry a trailer."""
-        form = "%H%x00%(trailers:only,unfold)%x01"
-        text = self._call("log", "--all", f"--format={form}", f"--grep=^{key}: {value}$")
+        """Return the commits reachable from any ref that carry a trailer of ours."""
+        text = self._call("log", "--all", "--format=%H%x00%B%x01", f"--grep=^{key}: {value}$")
         commits = []
         for entry in text.split("\x01"):
-            sha, _, block = entry.strip().partition("\0")
-            trailers = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+            sha, _, message = entry.strip().partition("\0")
+            # Hooks may add a block of their own behind ours, so that git's own trailer rules would miss them.
+            trailers = dict(re.findall(r"^(Evolve-[A-Za-z]+): (\S+)$", message, re.MULTILINE))
             if sha and trailers.get(key) == value:
                 commits.append(Commit(sha=sha, trailers=trailers))
         return commits
+
+    def has_parent(self, sha: str) -> bool:
+        """Whether a commit's parent is at hand."""
+        try:
+            self._call("rev-parse", "--verify", "--quiet", f"{sha}^")
+        except EnvironmentFault:
+            return False
+        return True
 
     @property
     def shallow(self) -> bool:

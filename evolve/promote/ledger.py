@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from evolve.errors import EvidenceFault
 from evolve.files import write_atomic, writer_lock
@@ -39,38 +40,64 @@ class Ledger:
         """
         return read_ledger(self.folder)
 
-    def append(self, **fields: Any) -> LedgerEntry:
-        """Append an entry; the same entry about the same sweep is appended once.
+    def append(self, entry: LedgerEntry) -> LedgerEntry:
+        """Append an entry at the end of the chain; the same kind of entry about the same sweep is appended once.
 
         Raises:
             BusyError: Another process appends.
             EvidenceFault: The chain is broken.
 
         """
-        with writer_lock(self.locks / "ledger.lock", "the ledger"):
+        with self._locked():
             entries = self.read()
-            known = find_entry(entries, fields["entry"], fields["sweep"])
-            if known is not None:
-                return known
-            previous = entries[-1].digest() if entries else None
-            entry = LedgerEntry(seq=len(entries), at=datetime.now(UTC), previous=previous, **fields)
-            write_atomic(self.path, jsonl_bytes((*entries, entry)))
-            return entry
+            known = find_entry(entries, entry.entry, entry.sweep)
+            return known or self._write(entries, entry)
 
-    def record_look(
-        self, policy: Policy, *, skill: str, overlay_sha256: str, sweep: str, sealed_sha256: str
-    ) -> LedgerEntry:
-        """Record, before its first cell, that a sweep looks at a sealed split; the level is fixed with it."""
-        look = next_look(self.read(), skill, sealed_sha256)
-        return self.append(
-            entry="look",
-            skill=skill,
-            overlay_sha256=overlay_sha256,
-            sweep=sweep,
-            sealed_sha256=sealed_sha256,
-            look=look,
-            alpha=alpha_at(look, policy.alpha),
-        )
+    def record_look(self, policy: Policy, look: NewLook, *, again: bool) -> LedgerEntry:
+        """Record, before its first cell, that a sweep looks at sealed tasks; its level is fixed with it.
+
+        Args:
+            policy: The policy that the look is begun under.
+            look: What looks at what.
+            again: Whether an earlier look of the same sweep counts for itself, because what it measured is lost.
+
+        """
+        with self._locked():
+            entries = self.read()
+            known = find_entry(entries, "look", look.sweep)
+            if known is not None and not again:
+                return known
+            number = next_look(entries, look.skill, look.sealed_tasks)
+            entry = LedgerEntry(
+                seq=0,
+                at=datetime.now(UTC),
+                entry="look",
+                policy_sha256=policy.digest(),
+                look=number,
+                alpha=alpha_at(number, policy.alpha),
+                **asdict(look),
+            )
+            return self._write(entries, entry)
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return writer_lock(self.locks / "ledger.lock", "the ledger")
+
+    def _write(self, entries: tuple[LedgerEntry, ...], entry: LedgerEntry) -> LedgerEntry:
+        previous = entries[-1].digest() if entries else None
+        chained = entry.model_copy(update={"seq": len(entries), "at": datetime.now(UTC), "previous": previous})
+        write_atomic(self.path, jsonl_bytes((*entries, chained)))
+        return chained
+
+
+@dataclass(frozen=True)
+class NewLook:
+    """A sweep that is about to look at sealed tasks."""
+
+    skill: str
+    overlay_sha256: str
+    sweep: str
+    sealed_sha256: str
+    sealed_tasks: tuple[str, ...]
 
 
 def workspace_ledger(workspace: Workspace) -> Ledger:
@@ -98,14 +125,14 @@ def read_ledger(promotion: Path) -> tuple[LedgerEntry, ...]:
 
 
 def find_entry(entries: tuple[LedgerEntry, ...], kind: str, sweep: str) -> LedgerEntry | None:
-    """Return the entry of a kind about a sweep, if there is one."""
-    return next((entry for entry in entries if entry.entry == kind and entry.sweep == sweep), None)
+    """Return the newest entry of a kind about a sweep, if there is one."""
+    return next((entry for entry in reversed(entries) if entry.entry == kind and entry.sweep == sweep), None)
 
 
-def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_sha256: str) -> int:
-    """Return which look at a set of sealed tasks would be the next, counted from 1."""
-    looks = [e for e in entries if e.entry == "look" and e.skill == skill and e.sealed_sha256 == sealed_sha256]
-    return len(looks) + 1
+def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_tasks: Collection[str]) -> int:
+    """Return which look the next would be, counted from 1: every earlier one at any of these tasks counts."""
+    wanted = set(sealed_tasks)
+    return 1 + sum(e.entry == "look" and e.skill == skill and not wanted.isdisjoint(e.sealed_tasks) for e in entries)
 
 
 def undecided_sweeps(entries: tuple[LedgerEntry, ...]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evolve.bench.reuse import ROWS_FILE
+from evolve.bench.measured import ROWS_FILE
 from evolve.bench.runner import PLAN_FILE
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide

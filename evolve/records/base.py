@@ -141,6 +141,8 @@ def parse_yaml(model: type[R], text: str, where: str) -> R:
 
     """
     source = YamlSource.parse(text, where)
+    if source.value is None:
+        raise InputError(f"{where}: the file is empty", code="empty-file")
     return parse_record(model, source.value, where, source=source)
 
 

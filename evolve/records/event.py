@@ -26,4 +26,5 @@ class Event(Record):
     arm: str | None = None
     plan_sha256: Digest | None = None
     reason: str | None = None
+    rows_sha256: Digest | None = Field(default=None, description="Of rows.jsonl, when the sweep finished.")
     checksum: Digest | None = None

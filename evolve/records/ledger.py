@@ -23,7 +23,9 @@ class LedgerEntry(Record):
     overlay_sha256: Digest
     sweep: str
     sealed_sha256: Digest = Field(description="Digest of the sealed tasks and oracles looked at.")
-    look: int = Field(ge=1, description="The how-manieth look at these sealed tasks.")
+    sealed_tasks: tuple[Identifier, ...] = Field(description="Their ids; a look at any of them counts for the next.")
+    policy_sha256: Digest = Field(description="The policy that the look was begun under.")
+    look: int = Field(ge=1, description="The how-manieth look of this skill at any of these sealed tasks.")
     alpha: float = Field(description="The level granted to this look.")
     outcome: Outcome | None = None
     evidence_sha256: Digest | None = None

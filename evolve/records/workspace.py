@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
@@ -71,3 +71,10 @@ class WorkspaceSpec(Record):
     models: dict[Identifier, ModelSpec] = Field(min_length=1)
     agent: AgentSpec
     proposer: ProposerSpec
+
+    @model_validator(mode="after")
+    def _models_are_declared(self) -> Self:
+        for field, name in (("agent", self.agent.model), ("proposer", self.proposer.model)):
+            if name not in self.models:
+                raise ValueError(f"{field}.model: no model named {name!r} below models: {', '.join(self.models)}")
+        return self

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from evolve.bench.runner import JOURNAL_FILE, PLAN_FILE
+from evolve.bench.journal import JOURNAL_FILE
+from evolve.bench.runner import PLAN_FILE
 from evolve.generation.screen import tally
 from evolve.promote.evidence import Evidence
 from evolve.records.generation import Generation

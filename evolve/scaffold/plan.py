@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from evolve.skills import SKILL_FILE
 
 KNOWN_ROOTS = ("skills", ".claude/skills", ".agents/skills")
 EXAMPLE_SKILL = "date-format"
+IDENTIFIER = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,16 @@ def plan_scaffold(root: Path, skill: str | None) -> Scaffold:
     if names and skill is not None and skill not in names:
         raise InputError(f"no skill named {skill!r}", hint=f"skills here: {', '.join(names)}", code="no-skill")
     chosen = skill or (names[0] if names else EXAMPLE_SKILL)
+    if not IDENTIFIER.fullmatch(chosen):
+        raise InputError(
+            f"{chosen!r} is not a name for a skill", hint="lower-case letters, digits and single hyphens", code="name"
+        )
     roots = [name for name, skills in found.items() if chosen in skills] or ["skills"]
     files = {
         "evolve.yaml": _render("evolve.yaml.j2", roots=roots[:1]),
         "promotion/policy.yaml": _render("policy.yaml.j2"),
+        # Evidence is digested byte by byte, so that no line end may be turned.
+        "promotion/.gitattributes": "* -text\n",
         "results/.gitignore": "*\n!.gitignore\n",
     }
     if not names:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evolve.bench.journal import Journal
+from evolve.bench.measured import measured_rows
 from evolve.bench.reuse import ReuseIndex, build_index, outcome_of, stored_reply
 from evolve.digest import sha256_bytes
 from evolve.records.base import jsonl_bytes
@@ -19,6 +21,9 @@ KEY = make_identity().digest()
 
 def store(sweeps: Path, name: str, *rows: Row, reply: bytes | None = None) -> Path:
     folder = write_files(sweeps / name, {"rows.jsonl": jsonl_bytes(rows)})
+    journal = Journal(folder / "journal.jsonl")
+    journal.append("planned", plan_sha256=digest_of("plan"))
+    journal.append("finished", rows_sha256=sha256_bytes(jsonl_bytes(rows)))
     if reply is not None:
         write_files(folder / "replies", {f"{sha256_bytes(reply)}.md": reply})
     return folder
@@ -130,7 +135,29 @@ def test_outcomes_differ_by_verdict_kind_reply_and_work() -> None:
 
 
 def test_a_damaged_file_does_not_hide_the_other_sweeps(tmp_path: Path) -> None:
-    write_files(tmp_path / "a", {"rows.jsonl": b"\xff not json\n"})
-    (tmp_path / "b" / "rows.jsonl").mkdir(parents=True)
+    write_files(tmp_path / "a", {"journal.jsonl": b"\xff not json\n"})
+    (tmp_path / "b" / "journal.jsonl").mkdir(parents=True)
     store(tmp_path, "c", make_row())
     assert not isinstance(index_of(tmp_path).find(KEY), str)
+
+
+def test_rows_that_the_journal_does_not_vouch_for_are_not_believed(tmp_path: Path) -> None:
+    folder = store(tmp_path, "s", make_row(resolved=True))
+    (folder / "rows.jsonl").write_bytes(jsonl_bytes([make_row(resolved=False)]))
+    assert index_of(tmp_path).find(KEY) == "never measured"
+
+
+def test_rows_of_an_unfinished_sweep_come_out_of_its_journal(tmp_path: Path) -> None:
+    journal = Journal(write_files(tmp_path / "s", {"keep": b""}) / "journal.jsonl")
+    journal.append("planned", plan_sha256=digest_of("plan"))
+    assert measured_rows(tmp_path / "s") == []
+    row = make_row()
+    journal.append("leased", cell=0, attempt=1, token=1)
+    journal.append("settled", cell=0, attempt=1, token=1, row=row)
+    found = index_of(tmp_path).find(KEY)
+    assert not isinstance(found, str)
+    assert found.row == row
+    with journal.path.open("ab") as file:
+        file.write(b"torn")
+    assert measured_rows(tmp_path / "s") == [row]
+    assert measured_rows(tmp_path / "nowhere") == []

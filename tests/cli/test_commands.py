@@ -224,11 +224,20 @@ def test_reports_of_everything(workspace: Path, model: ScriptedModel, evolve: Co
 
 
 def test_hostile_text_is_inert_in_reports(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    _overlay(workspace, "\n## Examples\n\n````\n<script>alert(1)</script> \x1b[31m ``` ::set-output::\n````\n")
+    _overlay(workspace, "\n## Examples\n\n````\n<script>alert(1)</script> ``` ::set-output::\n````\n")
     evolve("benchmark", "overlays/mine")
     text = evolve("report", str(next((workspace / "promotion/bracket").iterdir()))).out
-    assert "\x1b" not in text
     assert "`````diff" in text
+
+
+def test_control_characters_in_an_overlay_are_refused(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    for character in ("\x1b", "\x00", "\u202e"):
+        ran = evolve("benchmark", _overlay(workspace, f"\nred {character}[31m\n"))
+        assert ran.code == 2
+        assert "skills/bracket/SKILL.md" in ran.err
+    assert not model.requests
 
 
 def test_resume_without_anything_unfinished(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
@@ -318,7 +327,8 @@ def test_doctor_says_what_is_missing_and_how_to_mend_it(
     assert "FAIL  model served" in ran.out
     assert "try: export NO_SUCH_KEY=..." in ran.out
     settings.write_text(settings.read_text().replace("model: served", "model: nowhere"))
-    assert "not declared in evolve.yaml" in evolve("doctor").out
+    assert "agent.model: no model named 'nowhere' below models: served" in evolve("doctor").out
+    assert evolve("check").code == 2
 
 
 def test_doctor_outside_a_workspace_and_without_containment(

@@ -156,7 +156,7 @@ HOSTILE: list[tuple[Callable[[Path], None], str, str]] = [
     (_replace("task.yaml", b"\xff"), "not-utf8", "task-1/task.yaml: "),
     (_replace("task.yaml", b"\xef\xbb\xbfid: x\n"), "not-text", "task-1/task.yaml: "),
     (_replace("task.yaml", b"id: x\0\n"), "not-text", "task-1/task.yaml: "),
-    (_replace("task.yaml", ""), "invalid-record", "task-1/task.yaml"),
+    (_replace("task.yaml", ""), "empty-file", "task-1/task.yaml: the file is empty"),
     (_replace("task.yaml", "just text\n"), "invalid-record", "task-1/task.yaml:1: (whole file): "),
     (_replace("oracle/oracle.yaml", BOMB), "yaml-alias", "task-1/oracle/oracle.yaml:1: "),
     (_replace("oracle/oracle.yaml", "a: 1\na: 2\n"), "duplicate-key", "task-1/oracle/oracle.yaml:2: "),

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from evolve.files import writer_lock
+from evolve.models.base import ModelFault, ModelTimeout
 from evolve.records.base import read_json
 from evolve.records.generation import Generation
 from tests.conftest import CommandLine
@@ -203,3 +207,131 @@ def test_evidence_that_was_not_committed_goes_with_the_next_commit(
     ran = evolve("audit", "--all")
     assert ran.code == 0, ran.out
     assert (clone / "promotion/ledger.jsonl").read_text().count('"entry":"decision"') == 2
+
+
+def test_a_policy_is_chosen_before_the_rows_are_seen(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    overlay = evolve("propose", "--operator", "lesson", "--json").json()[0]["overlay"]
+    model.requests.clear()
+
+    def interrupt(call: int) -> None:
+        if call == 42:
+            raise KeyboardInterrupt
+
+    model.before = interrupt
+    assert evolve("benchmark", overlay).code == 130
+    (workspace / "promotion/policy.yaml").write_text("schema: evolve/policy@1\nmin_improvement_pct: 1\n")
+    ran = evolve("resume")
+    assert ran.code == 2
+    assert "a policy is chosen before the rows are seen" in ran.err
+    assert len(model.requests) == 42
+
+
+def test_a_sweep_that_is_thrown_away_and_measured_again_is_another_look(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    overlay = evolve("propose", "--operator", "demonstrate", "--json").json()[0]["overlay"]
+    model.requests.clear()
+
+    def interrupt(call: int) -> None:
+        if call == 42:
+            raise KeyboardInterrupt
+
+    model.before = interrupt
+    assert evolve("benchmark", overlay).code == 130
+    shutil.rmtree(workspace / "results")
+    value = evolve("benchmark", overlay, "--json").json()
+    assert value["decision"]["test"]["alpha"] == pytest.approx(0.05 * 6 / (3.14159265**2 * 4))
+    assert evolve("audit", "--all").code == 0
+
+
+def test_a_look_that_no_outcome_could_win_is_refused_before_it_is_paid_for(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    for index in range(6, 9):
+        git(workspace, "rm", "-r", "--quiet", f"corpus/bracket-sealed-{index:02d}")
+    overlay = evolve("propose", "--operator", "demonstrate", "--json").json()[0]["overlay"]
+    calls = len(model.requests)
+    ran = evolve("benchmark", overlay)
+    assert ran.code == 2
+    assert "5 sealed tasks cannot prove a gain" in ran.err
+    assert "this look would be refused" in evolve("benchmark", overlay, "--plan").err
+    assert len(model.requests) == calls
+    assert not (workspace / "promotion/ledger.jsonl").exists()
+
+
+def test_two_generations_with_the_same_finalist_measure_it_once(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    assert evolve("generation").code == 0
+    ran = evolve("generation")
+    assert ran.code == 0
+    assert "measured already" in ran.err
+    assert (workspace / "promotion/ledger.jsonl").read_text().count('"entry":"look"') == 1
+
+
+def test_a_given_up_generation_does_not_stand_in_the_way_of_an_older_one(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    def interrupt(call: int) -> None:
+        if call in (5, 14):
+            raise KeyboardInterrupt
+
+    model.before = interrupt
+    for _ in range(2):
+        assert evolve("generation").code == 130
+    shutil.rmtree(workspace / "results/generations/g0002/overlays")
+    calls = len(model.requests)
+    ran = evolve("resume")
+    assert ran.code == 2
+    assert "g0002 is given up" in ran.err
+    assert len(model.requests) == calls
+    assert evolve("resume").code == 0
+    assert newest(workspace).id == "g0002"
+    assert "nothing is unfinished" in evolve("resume").out
+
+
+def test_a_generation_that_is_refused_as_busy_leaves_no_folder(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    with writer_lock(workspace / "results/.locks/generation.lock", "it"):
+        ran = evolve("generation")
+    assert ran.code == 1
+    assert f"pid {os.getpid()}" in ran.err
+    assert not (workspace / "results/generations").exists()
+
+
+def test_cells_that_all_run_out_of_time_say_nothing_about_a_skill(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    def slow(call: int) -> None:
+        raise ModelTimeout("no reply within 20 s")
+
+    model.before = slow
+    ran = evolve("generation")
+    assert ran.code == 1
+    assert "every train cell of bracket ran out of time" in ran.err
+    assert "limits.wall_s" in ran.err
+
+
+def test_an_outage_in_a_generation_names_the_generation(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    def down(call: int) -> None:
+        raise ModelFault("down")
+
+    model.before = down
+    ran = evolve("generation")
+    assert ran.code == 1
+    assert "evolve resume g0001" in ran.err
+
+
+def test_a_skill_with_carriage_returns_can_be_improved(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    skill = workspace / "skills/bracket/SKILL.md"
+    skill.write_bytes(skill.read_bytes().replace(b"\n", b"\r\n"))
+    ran = evolve("generation")
+    assert ran.code == 0
+    assert "decision: promote" in ran.out

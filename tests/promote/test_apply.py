@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from evolve.corpus.loading import load_corpus
-from evolve.errors import BusyError, EnvironmentFault, EvidenceFault
+from evolve.errors import BusyError, EnvironmentFault, EvidenceFault, InputError
 from evolve.files import write_atomic, writer_lock
 from evolve.promote.apply import Target, promote
 from evolve.promote.evidence import PROMOTION_FILE, Evidence
 from evolve.promote.git import Repository
+from evolve.promote.ledger import read_ledger
 from evolve.records.base import jsonl_bytes
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
@@ -229,3 +230,84 @@ def test_a_configured_identity_is_respected(measured: Measured) -> None:
     git(measured.root, "config", "user.email", "ada@example.org")
     sha = attempt(measured)
     assert git(measured.root, "show", "-s", "--format=%an <%ae>", sha) == "Ada <ada@example.org>"
+
+
+def hook(measured: Measured, name: str, script: str) -> Path:
+    path = measured.root / ".git/hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def state_of(measured: Measured) -> tuple[object, ...]:
+    files = [path for path in (measured.root / "promotion").rglob("*") if path.is_file()]
+    contents = {path: path.read_bytes() for path in [measured.skill, *files]}
+    heads = git(measured.root, "rev-parse", "HEAD"), git(measured.root, "branch", "--format=%(refname)")
+    return contents, git(measured.root, "status", "--porcelain"), heads, git(measured.root, "branch", "--show-current")
+
+
+REWRITE = 'for f in $(git diff --cached --name-only); do echo " " >> "$f"; done'
+
+
+@pytest.mark.parametrize("script", [f"{REWRITE}; exit 1", f"{REWRITE}; git add --all promotion skills; exit 0"])
+@pytest.mark.parametrize("branch", [None, "fresh"])
+def test_a_hook_that_rewrites_files_leaves_everything_as_it_was(
+    measured: Measured, evolve: CommandLine, script: str, branch: str | None
+) -> None:
+    path = hook(measured, "pre-commit", script)
+    before = state_of(measured)
+    arguments = ("--branch", branch) if branch else ()
+    ran = evolve("promote", measured.overlay, *arguments)
+    assert ran.code == 1, ran.out
+    assert state_of(measured) == before
+    path.unlink()
+    assert evolve("promote", measured.overlay, *arguments).code == 0
+    assert evolve("audit", "--all").code == 0
+
+
+def test_a_hook_that_adds_a_trailer_block_is_audited_all_the_same(measured: Measured, evolve: CommandLine) -> None:
+    hook(measured, "commit-msg", 'printf "\\nSigned-off-by: A <a@b.c>\\nChange-Id: I1\\n" >> "$1"')
+    assert evolve("promote", measured.overlay).code == 0
+    ran = evolve("audit", "--all")
+    assert ran.code == 0, ran.out
+
+
+def test_a_policy_that_is_not_committed_is_refused(measured: Measured) -> None:
+    git(measured.root, "rm", "--cached", "--quiet", "promotion/policy.yaml")
+    git(measured.root, "commit", "--quiet", "--message", "Untrack")
+    with pytest.raises(InputError) as fault:
+        attempt(measured)
+    assert fault.value.code == "rules-uncommitted"
+
+
+def test_sealed_tasks_that_are_not_committed_are_refused(measured: Measured) -> None:
+    git(measured.root, "rm", "-r", "--cached", "--quiet", "corpus/bracket-sealed-01")
+    git(measured.root, "commit", "--quiet", "--message", "Untrack")
+    with pytest.raises(InputError, match="corpus/bracket-sealed-01"):
+        attempt(measured)
+
+
+def test_a_look_that_was_numbered_too_low_is_refused(measured: Measured) -> None:
+    """Two looks of one number, as a race once gave them: the second must not be promoted."""
+    root = measured.root / "promotion"
+    entries = list(read_ledger(root))
+    other = entries[0].model_copy(update={"sweep": "another", "previous": None})
+    chained = [other]
+    for number, entry in enumerate(entries, start=1):
+        chained.append(entry.model_copy(update={"seq": number, "previous": chained[-1].digest()}))
+    look = chained[1]
+    evidence = measured.evidence()
+    position = evidence.promotion.ledger.model_copy(update={"entry_sha256": look.digest()})
+    promotion = evidence.promotion.model_copy(update={"ledger": position})
+    chained[2] = chained[2].model_copy(update={"evidence_sha256": evidence.promotion_sha256})
+    write_atomic(root / "ledger.jsonl", jsonl_bytes(chained))
+    forged = Evidence(evidence.folder, promotion, evidence.promotion_sha256, evidence.rows)
+    assert refusal(measured, forged) == "wrong-look"
+
+
+def test_a_stale_git_lock_is_named_with_its_remedy(measured: Measured) -> None:
+    (measured.root / ".git/index.lock").write_text("")
+    with pytest.raises(EnvironmentFault) as fault:
+        attempt(measured)
+    assert "index.lock" in str(fault.value.hint)

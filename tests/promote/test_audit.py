@@ -9,7 +9,7 @@ import pytest
 
 from evolve.digest import sha256_bytes
 from evolve.promote.attest import envelope
-from evolve.promote.audit import audit_all
+from evolve.promote.audit import audit_all, open_audit
 from evolve.promote.evidence import read_evidence
 from evolve.promote.git import Repository
 from evolve.records.base import jsonl_bytes
@@ -26,7 +26,8 @@ def promoted(measured: Measured, evolve: CommandLine) -> Measured:
 
 
 def faults(measured: Measured) -> list[str]:
-    findings = audit_all(measured.root / "promotion", Repository(measured.root))
+    context, chain = open_audit(measured.root / "promotion", "corpus", Repository(measured.root))
+    findings = [chain, *audit_all(context)]
     return [f"{finding.file}: {finding.check}: {finding.detail}" for finding in findings if not finding.holds]
 
 
@@ -169,3 +170,63 @@ def test_findings_are_there_for_programs(promoted: Measured, evolve: CommandLine
 def test_a_promotion_that_is_not_there_is_a_usage_error(workspace: Path, evolve: CommandLine) -> None:
     assert evolve("audit", "promotion/none/here").code == 2
     assert evolve("audit", "promotion/none/here", "--all").code == 2
+
+
+@pytest.mark.parametrize("path", ["src/bracket/evil.py", "tools/my-ledger.jsonl", "promotion/evil.py", "ledger.jsonl"])
+def test_nothing_can_be_smuggled_into_a_promotion(measured: Measured, evolve: CommandLine, path: str) -> None:
+    assert evolve("promote", measured.overlay).code == 0
+    (measured.root / path).parent.mkdir(parents=True, exist_ok=True)
+    (measured.root / path).write_text("x")
+    git(measured.root, "add", path)
+    git(measured.root, "commit", "--quiet", "--amend", "--no-edit")
+    assert any(path in fault for fault in faults(measured))
+
+
+def test_a_policy_of_the_commit_that_is_not_the_one_decided_under_is_found(
+    measured: Measured, evolve: CommandLine
+) -> None:
+    assert evolve("promote", measured.overlay).code == 0
+    (measured.root / "promotion/policy.yaml").write_text("schema: evolve/policy@1\nalpha: 0.5\n")
+    git(measured.root, "commit", "--quiet", "--amend", "--all", "--no-edit")
+    found = faults(measured)
+    assert any("policy in force" in fault for fault in found)
+    assert any("policy.yaml" in fault for fault in found)
+
+
+def test_sealed_tasks_of_the_commit_that_are_not_those_decided_on_are_found(
+    measured: Measured, evolve: CommandLine
+) -> None:
+    assert evolve("promote", measured.overlay).code == 0
+    git(measured.root, "rm", "-r", "--quiet", "corpus/bracket-sealed-01")
+    git(measured.root, "commit", "--quiet", "--amend", "--no-edit")
+    assert any("sealed tasks" in fault for fault in faults(measured))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_shallow_clone_is_told_that_history_is_cut_off(
+    promoted: Measured, evolve: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, depth: int
+) -> None:
+    git(promoted.root, "commit", "--quiet", "--allow-empty", "--message", "Later") if depth == 2 else None
+    clone = tmp_path / "clone"
+    git(promoted.root, "clone", "--quiet", f"--depth={depth}", f"file://{promoted.root}", str(clone))
+    monkeypatch.chdir(clone)
+    ran = evolve("audit", "--all")
+    assert ran.code == 4
+    lines = [line for line in ran.out.splitlines() if line.startswith("FAULT")]
+    assert len(lines) == 1
+    assert "git fetch --unshallow" in lines[0]
+
+
+def test_a_reused_row_that_its_sweep_did_not_measure_is_found(measured: Measured, evolve: CommandLine) -> None:
+    folder = measured.root / "overlays/second/skills/bracket"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(measured.skill.read_text() + "\nUse angle brackets.\n")
+    second = measured.root / evolve("benchmark", "overlays/second", "--json").json()["evidence"]
+    assert faults(measured) == []
+    rows = list(read_evidence(second).rows)
+    index = next(i for i, row in enumerate(rows) if row.reused)
+    reuse = rows[index].reused
+    assert reuse is not None
+    rows[index] = rows[index].model_copy(update={"reused": reuse.model_copy(update={"row_sha256": "0" * 64})})
+    (second / "rows.jsonl").write_bytes(jsonl_bytes(rows))
+    assert any("did not measure it" in fault for fault in faults(measured))

@@ -87,7 +87,17 @@ INSTANCES: dict[str, Record] = {
         proposals=(Proposal(operator="lesson", overlay=None, refused="nothing to add"),),
     ),
     "ledger": LedgerEntry(
-        seq=0, at=NOW, entry="look", skill="greeter", overlay_sha256=D, sweep="s", sealed_sha256=D, look=1, alpha=0.03
+        seq=0,
+        at=NOW,
+        entry="look",
+        skill="greeter",
+        overlay_sha256=D,
+        sweep="s",
+        sealed_sha256=D,
+        sealed_tasks=("t",),
+        policy_sha256=D,
+        look=1,
+        alpha=0.03,
     ),
     "oracle": TASK.oracle,
     "overlay": OVERLAY,

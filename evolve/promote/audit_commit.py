@@ -1,0 +1,104 @@
+"""Auditing the commit of a promotion: it holds what was measured, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evolve.corpus.loading import sealed_digest, task_of
+from evolve.digest import sha256_bytes
+from evolve.errors import EvolveError
+from evolve.promote.evidence import ATTESTATION_FILE, OVERLAY_FOLDER, PROMOTION_FILE, ROWS_FILE
+from evolve.promote.findings import Finding, compare
+from evolve.promote.git import Repository
+from evolve.promote.ledger import LEDGER_FILE
+from evolve.records.base import decode_text, parse_yaml
+from evolve.records.ledger import LedgerEntry
+from evolve.records.policy import Policy
+from evolve.records.promotion import Promotion
+from evolve.snapshot import Snapshot
+from evolve.workspace import POLICY_FILE
+
+EVIDENCE_NAMES = (PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE)
+
+
+@dataclass(frozen=True)
+class AuditContext:
+    """What an audit looks at: the workspace's folders, its history, its ledger, and which sweep measured what."""
+
+    promotion_root: Path
+    corpus: str
+    repository: Repository
+    entries: tuple[LedgerEntry, ...]
+    measured: Mapping[str, frozenset[str]]
+
+    @property
+    def prefix(self) -> str:
+        """The promotion folder, relative to the workspace."""
+        return self.promotion_root.relative_to(self.repository.root).as_posix()
+
+
+def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, context: AuditContext) -> Iterator[Finding]:
+    """Check the commit that carries a promotion's evidence."""
+    repository = context.repository
+    cut_off = "history is cut off here (git fetch --unshallow)"
+    commits = repository.commits_with_trailer("Evolve-Evidence", evidence_sha256)
+    if not commits:
+        yield Finding("git", f"commit of {name}", False, cut_off if repository.shallow else "no commit carries it")
+        return
+    commit = commits[-1]
+    where = f"git {commit.sha[:12]}"
+    trailers = {
+        "Evolve-Overlay": promotion.overlay_sha256,
+        "Evolve-Policy": promotion.policy_sha256,
+        "Evolve-Rows": promotion.rows_sha256,
+    }
+    for key, value in trailers.items():
+        yield compare(where, f"trailer {key}", value, commit.trailers.get(key))
+    for path, expected in promotion.overlay_files.items():
+        yield compare(where, f"{path} after", expected, _blob_digest(repository, commit.sha, path))
+    yield from _rule_findings(where, promotion, commit.sha, context)
+    if repository.shallow and not repository.has_parent(commit.sha):
+        yield Finding(where, "parent of the commit", False, cut_off)
+        return
+    for path in promotion.overlay_files:
+        base = promotion.base_files.get(path)
+        yield compare(where, f"{path} before", base, _blob_digest(repository, f"{commit.sha}^", path))
+    outside = sorted(
+        path for path in repository.changed_in(commit.sha) if not _belongs(path, promotion, context.prefix)
+    )
+    yield compare(where, "files changed beside overlay, evidence and ledger", [], outside)
+
+
+def _rule_findings(where: str, promotion: Promotion, sha: str, context: AuditContext) -> Iterator[Finding]:
+    """Check that the policy and the sealed tasks that decided are those of the commit."""
+    try:
+        path = f"{context.prefix}/{POLICY_FILE}"
+        text = decode_text(context.repository.blob(sha, path) or b"", path)
+        policy = parse_yaml(Policy, text, path).digest()
+    except EvolveError as error:
+        policy = error.message
+    yield compare(where, "policy in force", promotion.policy_sha256, policy)
+    folders = [f"{context.corpus}/{task.task}" for task in promotion.sealed]
+    files = Snapshot(context.repository.archive(sha, folders))
+    try:
+        found = sealed_digest(tuple(task_of(files.below(folder), Path(folder)) for folder in folders))
+    except EvolveError as error:
+        found = error.message
+    yield compare(where, "sealed tasks", promotion.sealed_sha256, found)
+
+
+def _belongs(path: str, promotion: Promotion, prefix: str) -> bool:
+    """Whether a path is an overlay target, the ledger, or a file of an evidence folder."""
+    if path in promotion.overlay_files or path == f"{prefix}/{LEDGER_FILE}":
+        return True
+    parts = path.removeprefix(f"{prefix}/").split("/")
+    if not path.startswith(f"{prefix}/") or len(parts) < 3:
+        return False
+    return parts[2] == OVERLAY_FOLDER or (len(parts) == 3 and parts[2] in EVIDENCE_NAMES)
+
+
+def _blob_digest(repository: Repository, revision: str, path: str) -> str | None:
+    data = repository.blob(revision, path)
+    return sha256_bytes(data) if data is not None else None
