@@ -57,6 +57,13 @@ class EvidenceFault(EvolveError):
     default_code = "unusable-evidence"
 
 
+class BudgetExhausted(EvolveError):
+    """What may be spent cannot cover the next cell; what was paid for is kept."""
+
+    exit_code = ExitCode.BUDGET
+    default_code = "budget-exhausted"
+
+
 class BusyError(EvolveError):
     """Another process is writing what this one wants to write."""
 

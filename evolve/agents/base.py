@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
-from evolve.records.task import Task
+from evolve.records.task import Limits, Task
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,16 @@ class Agent(Protocol):
 
     def run(self, session: Session) -> SessionEnd:
         """Run one session; failures are told in its end, never raised."""
+        ...
+
+    def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
+        """Return the most that one session can cost, in micro-USD; ``None`` when nobody can say.
+
+        Args:
+            limits: The task's limits.
+            prompt_bytes: Bytes of all text that the session begins with.
+
+        """
         ...
 
     def close(self) -> None:

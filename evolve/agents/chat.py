@@ -11,22 +11,25 @@ from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
-from evolve.records.task import ANSWER_FILE
+from evolve.records.task import ANSWER_FILE, Limits
+from evolve.records.workspace import Price
 from evolve.replies.file_blocks import read_edits, user_message
 from evolve.skills import SKILL_FILE, split_frontmatter
 from evolve.snapshot import FileEntry, Snapshot
 
 ADAPTER_VERSION = 1
+TEMPLATE_TOKENS = 256
 REFUSALS = frozenset({"provider-refused", "missing-key", "bad-key", "missing-runtime", "processor-too-old"})
 
 
 class ChatAgent:
     """An agent of one turn over any chat model; it runs no command."""
 
-    def __init__(self, model: ChatModel, *, temperature: float, costs_money: bool) -> None:
+    def __init__(self, model: ChatModel, *, temperature: float, price: Price | None) -> None:
+        """Take a model, its sampling temperature, and its price; without a price, costs are unknown."""
         self._model = model
         self._temperature = temperature
-        self._costs_money = costs_money
+        self._price = price
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -78,9 +81,24 @@ class ChatAgent:
             input_tokens=reply.input_tokens if reply else None,
             cached_input_tokens=reply.cached_input_tokens if reply else None,
             output_tokens=reply.output_tokens if reply else None,
-            cost_usd_micros=None if self._costs_money else 0,
+            cost_usd_micros=self._cost_micros(reply),
             session_ms=round((time.monotonic() - started) * 1000),
         )
+
+    def _cost_micros(self, reply: ChatReply | None) -> int | None:
+        if self._price is None:
+            return None
+        if self._price.free:
+            return 0
+        if reply is None or reply.input_tokens is None or reply.output_tokens is None:
+            return None
+        return self._price.micros(reply.input_tokens, reply.cached_input_tokens or 0, reply.output_tokens)
+
+    def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
+        """Return the most that one call can cost: no token is shorter than a byte."""
+        if self._price is None:
+            return None
+        return self._price.micros(prompt_bytes + TEMPLATE_TOKENS, 0, limits.max_output_tokens)
 
     def close(self) -> None:
         """Release the model."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from evolve.agents.base import Agent
 from evolve.bench.plan import Group, PlanArm, SweepRequest, make_plan
 from evolve.bench.reuse import ReuseIndex, build_index
-from evolve.bench.runner import PLAN_FILE, Means, Progress, SweepResult, run_sweep
+from evolve.bench.runner import PLAN_FILE, Means, Progress, RunOptions, SweepResult, run_sweep
 from evolve.corpus.loading import Corpus
 from evolve.errors import InputError
 from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, write_overlay
@@ -17,6 +18,7 @@ from evolve.records.base import read_json
 from evolve.records.kinds import Role
 from evolve.records.plan import Arm, Plan, Purpose
 from evolve.records.policy import Policy
+from evolve.records.row import Row
 from evolve.sandbox.base import Sandbox
 from evolve.skills import Skill
 from evolve.workspace import Workspace
@@ -34,6 +36,7 @@ class Bench:
     agent: Agent
     sandbox: Sandbox
     progress: Progress
+    options: RunOptions = field(default_factory=RunOptions)
 
     def request(self, purpose: Purpose, context: str, groups: tuple[Group, ...], runs: int) -> SweepRequest:
         """Return the request of a sweep."""
@@ -57,7 +60,13 @@ class Bench:
             index = build_index(self.workspace.sweeps, now=now, max_age_days=self.policy.reuse_max_age_days)
         return make_plan(request, self.policy, index, now)
 
-    def run(self, request: SweepRequest, plan: Plan, overlays: tuple[FrozenOverlay, ...] = ()) -> SweepResult:
+    def run(
+        self,
+        request: SweepRequest,
+        plan: Plan,
+        overlays: tuple[FrozenOverlay, ...] = (),
+        enough: Callable[[tuple[Row, ...]], bool] | None = None,
+    ) -> SweepResult:
         """Run a sweep to its end; frozen copies of its overlays lie in its folder, for a resume."""
         folder = self.workspace.sweeps / plan.sweep
         for overlay in overlays:
@@ -65,7 +74,7 @@ class Bench:
             if not frozen.exists():
                 write_overlay(frozen, overlay)
         skills = {arm.name: arm.skill for arm in request.arms}
-        return run_sweep(folder, plan, self._means(skills))
+        return run_sweep(folder, plan, self._means(skills), replace(self.options, enough=enough))
 
     def measure(
         self,
@@ -97,7 +106,7 @@ class Bench:
                 raise _changed(folder, f"task {task.id}")
         if plan.agent != self.agent.identity:
             raise _changed(folder, "the agent or its model")
-        return run_sweep(folder, plan, self._means(skills))
+        return run_sweep(folder, plan, self._means(skills), self.options)
 
     def _planned_skill(self, folder: Path, arm: Arm, incumbents: dict[str, Skill]) -> Skill:
         skill = incumbents.get(arm.skill)

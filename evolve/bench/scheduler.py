@@ -39,10 +39,11 @@ class Books(Protocol):
 
 @dataclass
 class _Flight:
-    """A cell that was begun: its attempts so far, and whether another will follow."""
+    """A cell that was begun: its attempts, how many of them the breaker has seen, and whether another follows."""
 
     cell: PlannedCell
     attempts: list[Attempt] = field(default_factory=list)
+    folded: int = 0
     open: bool = True
 
 
@@ -145,11 +146,10 @@ class Scheduler:
         self.books.enter(spec, delivered.attempt)
         flight = next(flight for flight in self._flights if flight.cell.index == spec.cell.index)
         flight.attempts.append(delivered.attempt)
-        if self._again(flight):
-            self._retries.append(flight)
-        else:
-            flight.open = False
+        flight.open = self._again(flight)
         self._fold()
+        if flight.open:
+            self._retries.append(flight)
         return True
 
     def _wait(self, timeout_s: float | None) -> Delivered | None:
@@ -169,13 +169,17 @@ class Scheduler:
         return retried and len(flight.attempts) < self.max_attempts
 
     def _fold(self) -> None:
-        while self._flights and not self._flights[0].open:
-            flight = self._flights.popleft()
+        while self._flights:
+            flight = self._flights[0]
+            for attempt in flight.attempts[flight.folded :]:
+                self.breaker.fold(attempt.row, refused=attempt.refused)
+            flight.folded = len(flight.attempts)
+            if flight.open:
+                return
+            self._flights.popleft()
             costs = [attempt.row.usage.cost_usd_micros for attempt in flight.attempts]
             known = None if any(cost is None for cost in costs) else sum(cost or 0 for cost in costs)
             self.budget.settle(flight.cell.index, known)
-            for attempt in flight.attempts:
-                self.breaker.fold(attempt.row, refused=attempt.refused)
             self._enough = self.folded(flight.cell, flight.attempts) or self._enough
 
     def _give_up(self) -> None:

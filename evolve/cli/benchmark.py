@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evolve.cli.decisions import decision_text
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
+from evolve.cli.run_options import options_of, run_options
 
 
 @click.command("benchmark", short_help="Measure an overlay against the incumbent on the sealed tasks, and decide.")
 @click.argument("overlay", type=click.Path(path_type=Path))
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would be measured, and stop.")
 @click.option("--no-reuse", is_flag=True, help="Measure the incumbent afresh.")
+@run_options
 @json_option
-def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool) -> None:
+def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool, **limits: Any) -> None:
     """Measure an overlay against the incumbent, paired, on the sealed tasks; decide; write the evidence.
 
     The look is entered in promotion/ledger.jsonl before the first cell. The same overlay against the same
@@ -31,7 +34,7 @@ def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool) -> No
     skills = workspace.skills()
     frozen = read_overlay(overlay, skills)
     incumbent = workspace.skill(frozen.skill)
-    with open_bench(workspace, as_json=as_json) as (bench, _):
+    with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
         confirmation = Confirmation(bench, incumbent, frozen)
         if plan_only:

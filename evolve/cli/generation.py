@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
+from evolve.cli.run_options import options_of, run_options
 
 
 @click.command("generation", short_help="Propose, screen, confirm, decide and, with --apply, commit.")
@@ -19,8 +22,11 @@ from evolve.cli.output import emit, json_option
 )
 @click.option("--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed.")
 @click.option("--branch", help="Commit on this branch; a new one is made at HEAD.")
+@run_options
 @json_option
-def command(skill: str | None, operators: tuple[str, ...], apply_: bool, branch: str | None, as_json: bool) -> None:
+def command(
+    skill: str | None, operators: tuple[str, ...], apply_: bool, branch: str | None, as_json: bool, **limits: Any
+) -> None:
     """Run one generation: propose candidates, screen them, confirm the best on sealed tasks, decide.
 
     "Nothing better was found" is a normal outcome, and exit 0. Without --apply nothing is committed.
@@ -42,7 +48,10 @@ def command(skill: str | None, operators: tuple[str, ...], apply_: bool, branch:
         check_branch(Target(workspace, repository, branch))
     if skill is not None:
         workspace.skill(skill)
-    with generation_lock(workspace), open_bench(workspace, as_json=as_json) as (bench, models):
+    with (
+        generation_lock(workspace),
+        open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, models),
+    ):
         unfinished = latest_unfinished(workspace.generations)
         if unfinished is not None:
             bench.progress.note(f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from evolve.agents.chat import ChatAgent
 from evolve.bench.measure import Bench
-from evolve.bench.runner import Progress
+from evolve.bench.runner import Progress, RunOptions
 from evolve.cli.progress import progress_for
 from evolve.corpus.checked import check_unchecked
 from evolve.corpus.loading import load_corpus
 from evolve.corpus.selftest import InstrumentFault
 from evolve.errors import InputError
 from evolve.models.base import ChatModel
-from evolve.models.build import build_model, costs_money
+from evolve.models.build import build_model, price_of
 from evolve.sandbox.choose import choose_sandbox
 from evolve.workspace import Workspace, find_workspace
 
@@ -49,7 +49,9 @@ class Models:
 
 
 @contextlib.contextmanager
-def open_bench(workspace: Workspace, *, as_json: bool) -> Iterator[tuple[Bench, Models]]:
+def open_bench(
+    workspace: Workspace, *, as_json: bool, options: RunOptions | None = None
+) -> Iterator[tuple[Bench, Models]]:
     """Open the bench: read everything, test the instruments, find the model; nothing is paid for.
 
     Raises:
@@ -74,9 +76,9 @@ def open_bench(workspace: Workspace, *, as_json: bool) -> Iterator[tuple[Bench, 
         agent = ChatAgent(
             models.get(spec.model),
             temperature=spec.temperature,
-            costs_money=costs_money(workspace.spec, spec.model),
+            price=price_of(workspace.spec, spec.model),
         )
-        yield Bench(workspace, corpus, policy, agent, sandbox, progress), models
+        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions()), models
     finally:
         models.close()
 

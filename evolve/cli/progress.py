@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from evolve.cli.output import plain, say
-from evolve.records.plan import Plan
+from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class SilentProgress:
     """Says only what the user must know, on standard error."""
 
     def sweep_started(self, plan: Plan, to_pay: int) -> None:
+        """Say nothing."""
+
+    def cell_started(self, cell: PlannedCell) -> None:
         """Say nothing."""
 
     def cell_ended(self, row: Row) -> None:
@@ -65,6 +68,9 @@ class LineProgress:
         canaries = sum(cell.action == "canary" for cell in plan.cells)
         extra = f", {reused} reused with {canaries} paid canaries" if reused or canaries else ""
         self._say(f"{title(plan)}: {to_pay} cells to measure{extra} ({plan.sweep})")
+
+    def cell_started(self, cell: PlannedCell) -> None:
+        """Say nothing yet."""
 
     def cell_ended(self, row: Row) -> None:
         """Print void cells at once, and a sign of life now and then."""
@@ -107,10 +113,16 @@ class BarProgress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[resolved]} resolved" + note),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[current]}"),
             console=Console(stderr=True),
         )
         self._bar.start()
-        self._task = self._bar.add_task(title(plan), total=to_pay, resolved=0)
+        self._task = self._bar.add_task(title(plan), total=to_pay, resolved=0, current="")
+
+    def cell_started(self, cell: PlannedCell) -> None:
+        """Show which task is under way."""
+        if self._bar is not None:
+            self._bar.update(self._task, current=f"{cell.identity.task} ({cell.arm})")
 
     def cell_ended(self, row: Row) -> None:
         """Advance the bar; a void cell is printed above it."""

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evolve.bench.measure import FROZEN_FOLDER, Bench
+from evolve.bench.runner import RunOptions
 from evolve.cli.decisions import decision_text
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
+from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
 from evolve.workspace import Workspace
 
 
 @click.command("resume", short_help="Finish an interrupted generation or sweep.")
 @click.argument("what", required=False)
+@run_options
 @json_option
-def command(what: str | None, as_json: bool) -> None:
+def command(what: str | None, as_json: bool, **limits: Any) -> None:
     """Finish an interrupted generation or sweep; no settled cell is paid for again.
 
     WHAT is the id of a generation or of a sweep; by default the newest unfinished generation, or else the
@@ -36,15 +40,18 @@ def command(what: str | None, as_json: bool) -> None:
     elif name is None and (found := latest_unfinished(workspace.generations)):
         state = found
     else:
-        _resume_sweep(workspace, name, as_json=as_json)
+        _resume_sweep(workspace, name, options_of(**limits), as_json=as_json)
         return
     if state.record.finished_at is None:
-        with generation_lock(workspace), open_bench(workspace, as_json=as_json) as (bench, models):
+        with (
+            generation_lock(workspace),
+            open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, models),
+        ):
             run_generation(bench, models, state)
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
 
 
-def _resume_sweep(workspace: Workspace, name: str | None, *, as_json: bool) -> None:
+def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *, as_json: bool) -> None:
     from evolve.bench.runner import PLAN_FILE
     from evolve.bench.unfinished import latest_unfinished_sweep
     from evolve.promote.ledger import read_ledger, undecided_sweeps
@@ -56,7 +63,7 @@ def _resume_sweep(workspace: Workspace, name: str | None, *, as_json: bool) -> N
         return
     if not (folder / PLAN_FILE).exists():
         raise InputError(f"{name}: no generation and no sweep of this name", hint="evolve resume, without a name")
-    with open_bench(workspace, as_json=as_json) as (bench, _):
+    with open_bench(workspace, as_json=as_json, options=options) as (bench, _):
         _finish(workspace, bench, folder, as_json=as_json)
 
 

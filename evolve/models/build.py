@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel
-from evolve.records.workspace import HttpModelSpec, WorkspaceSpec
+from evolve.records.workspace import HttpModelSpec, Price, WorkspaceSpec
 
 
 def build_model(spec: WorkspaceSpec, name: str, root: Path) -> ChatModel:
@@ -48,6 +48,7 @@ def build_model(spec: WorkspaceSpec, name: str, root: Path) -> ChatModel:
     )
 
 
-def costs_money(spec: WorkspaceSpec, name: str) -> bool:
-    """Whether calls of a model may be billed; local weights never are."""
-    return isinstance(spec.models[name], HttpModelSpec)
+def price_of(spec: WorkspaceSpec, name: str) -> Price | None:
+    """Return what a model charges: nothing for local weights, what ``evolve.yaml`` says for others."""
+    model = spec.models[name]
+    return model.price if isinstance(model, HttpModelSpec) else Price(input_usd=0, output_usd=0)

@@ -47,12 +47,13 @@ def index_url() -> str:
 
 
 def _configured_for_pip() -> str | None:
-    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    command = [sys.executable, "-m", "pip", "config", "list"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return answer.stdout.strip() or None if answer.returncode == 0 else None
+    found = re.search(r"^(?:global|install|download)\.index-url='([^']+)'$", answer.stdout, re.MULTILINE)
+    return found[1] if found else None
 
 
 def _built_into_pip() -> str | None:

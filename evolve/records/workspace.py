@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -10,6 +11,25 @@ from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
 
 WORKSPACE_SCHEMA: Final = "evolve/workspace@1"
+
+
+class Price(Record):
+    """What a model charges, in USD for a million tokens."""
+
+    input_usd: float = Field(ge=0)
+    cached_input_usd: float | None = Field(default=None, ge=0, description="Without it: the price of other input.")
+    output_usd: float = Field(ge=0)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is charged at all."""
+        return self.input_usd == self.output_usd == 0 and not self.cached_input_usd
+
+    def micros(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> int:
+        """Return the price of some tokens in micro-USD, rounded up; cached tokens are part of the input."""
+        cached = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
+        fresh = input_tokens - cached_tokens
+        return math.ceil(fresh * self.input_usd + cached_tokens * cached + output_tokens * self.output_usd)
 
 
 class LocalModelSpec(Record):
@@ -32,6 +52,7 @@ class HttpModelSpec(Record):
         default=None,
         description="The environment variable that holds the key; the key itself is never written.",
     )
+    price: Price | None = Field(default=None, description="Without it, costs are unknown, never zero.")
 
 
 ModelSpec = Annotated[LocalModelSpec | HttpModelSpec, Field(discriminator="kind")]

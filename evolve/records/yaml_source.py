@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from evolve.errors import InputError
 
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH = 40
+# YAML 1.1 takes a number with an exponent and no point for text.
+_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ def _construct(
     if isinstance(node, yaml.SequenceNode):
         return [_construct(loader, item, (*path, index), lines, where) for index, item in enumerate(node.value)]
     value = loader.construct_object(node)
+    if isinstance(value, str) and not getattr(node, "style", None) and _EXPONENT.fullmatch(value):
+        value = float(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{where}:{lines[path]}: {value} is no number that JSON has", code="yaml-value")
     if not isinstance(value, str | int | float | None):

@@ -12,7 +12,8 @@ from evolve.agents.base import Session, SessionEnd
 from evolve.agents.chat import ChatAgent
 from evolve.models.base import ModelFault, ModelTimeout
 from evolve.records.kinds import ErrorKind
-from evolve.records.task import Task
+from evolve.records.task import Limits, Task
+from evolve.records.workspace import Price
 from tests.builders import FakeModel, skill_text, task_value, write_files
 
 
@@ -27,8 +28,11 @@ def session(tmp_path: Path, seed: Mapping[str, str | bytes] | None = None, **fie
     )
 
 
-def ask(model: FakeModel, given: Session, *, costs_money: bool = False) -> SessionEnd:
-    return ChatAgent(model, temperature=0.7, costs_money=costs_money).run(given)
+FREE = Price(input_usd=0, output_usd=0)
+
+
+def ask(model: FakeModel, given: Session, *, price: Price | None = FREE) -> SessionEnd:
+    return ChatAgent(model, temperature=0.7, price=price).run(given)
 
 
 def edited(tmp_path: Path, reply: str, seed: Mapping[str, str | bytes]) -> tuple[SessionEnd, dict[str, bytes]]:
@@ -57,7 +61,7 @@ def test_an_answer_is_returned_and_written_with_plain_line_ends(tmp_path: Path) 
 
 
 def test_figures_are_those_that_the_model_reports_and_unknown_money_is_null(tmp_path: Path) -> None:
-    usage = ask(FakeModel("x"), session(tmp_path), costs_money=True).usage
+    usage = ask(FakeModel("x"), session(tmp_path), price=None).usage
     assert (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens) == (11, None, 3)
     assert usage.cost_usd_micros is None
     assert usage.session_ms is not None and usage.session_ms >= 0
@@ -136,7 +140,7 @@ def test_an_executable_file_stays_executable(tmp_path: Path) -> None:
 
 
 def test_the_identity_names_adapter_sampling_and_model_but_nothing_of_money() -> None:
-    agent = ChatAgent(FakeModel(), temperature=0.7, costs_money=True)
+    agent = ChatAgent(FakeModel(), temperature=0.7, price=None)
     assert agent.identity == {
         "adapter": "chat",
         "adapter_version": 1,
@@ -147,5 +151,15 @@ def test_the_identity_names_adapter_sampling_and_model_but_nothing_of_money() ->
 
 def test_closing_the_agent_closes_the_model() -> None:
     model = FakeModel()
-    ChatAgent(model, temperature=0, costs_money=False).close()
+    ChatAgent(model, temperature=0, price=FREE).close()
     assert model.closed == 1
+
+
+def test_a_price_gives_the_cost_of_a_reply_and_the_most_that_one_can_cost(tmp_path: Path) -> None:
+    price = Price(input_usd=5, cached_input_usd=0.5, output_usd=30)
+    assert price.micros(1_000_000, 400_000, 10_000) == 3_500_000
+    end = ask(FakeModel("hello"), session(tmp_path), price=price)
+    assert end.usage.cost_usd_micros == 11 * 5 + 3 * 30
+    agent = ChatAgent(FakeModel(), temperature=0, price=price)
+    assert agent.worst_cost_micros(Limits(max_output_tokens=100), 1000) == price.micros(1256, 0, 100)
+    assert ChatAgent(FakeModel(), temperature=0, price=None).worst_cost_micros(Limits(), 1) is None

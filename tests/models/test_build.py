@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evolve.errors import EnvironmentFault, InputError
-from evolve.models.build import build_model, costs_money
+from evolve.models.build import build_model, price_of
 from evolve.models.local import LocalModel
 from evolve.models.openai_compatible import OpenAICompatibleModel
 from evolve.records.base import parse_record
@@ -30,12 +30,14 @@ def test_a_path_of_weights_is_relative_to_the_workspace(tmp_path: Path) -> None:
     model = build_model(spec(), "local", tmp_path)
     assert isinstance(model, LocalModel)
     assert model.identity["name"] == "tiny"
-    assert not costs_money(spec(), "local")
+    price = price_of(spec(), "local")
+    assert price is not None
+    assert price.free
 
 
 def test_an_endpoint_is_built_from_its_address(tmp_path: Path) -> None:
     assert isinstance(build_model(spec(), "served", tmp_path), OpenAICompatibleModel)
-    assert costs_money(spec(), "served")
+    assert price_of(spec(), "served") is None
 
 
 def test_a_model_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Path) -> None:

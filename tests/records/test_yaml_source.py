@@ -84,3 +84,7 @@ def test_no_text_raises_anything_but_an_input_error(text: str) -> None:
         YamlSource.parse(text, "f.yaml")
     except InputError as error:
         assert error.message.startswith("f.yaml")
+
+
+def test_a_number_with_an_exponent_is_a_number_and_a_quoted_one_is_text() -> None:
+    assert YamlSource.parse("[1e-6, 2E3, '1e-6', e3, 1e]", "f").value == [1e-6, 2000.0, "1e-6", "e3", "1e"]

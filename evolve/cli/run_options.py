@@ -1,0 +1,33 @@
+"""The options of every command that measures: workers and budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from evolve.bench.budget import Budget, Limits
+from evolve.bench.runner import RunOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Cells at once."),
+    click.option("--max-usd", type=click.FloatRange(min=0), help="End with exit 3 before more than this is spent."),
+    click.option("--max-cells", type=click.IntRange(min=0), help="End with exit 3 after this many cells."),
+    click.option("--max-wall", type=click.FloatRange(min=0), metavar="SECONDS", help="Begin no cell after this time."),
+)
+
+
+def run_options(command: F) -> F:
+    """Add the options to a command; it takes them as ``workers``, ``max_usd``, ``max_cells`` and ``max_wall``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def options_of(workers: int, max_usd: float | None, max_cells: int | None, max_wall: float | None) -> RunOptions:
+    """Return how sweeps are run, as the options say; one budget serves all sweeps of the command."""
+    micros = None if max_usd is None else round(max_usd * 1_000_000)
+    return RunOptions(workers=workers, budget=Budget(Limits(micros, max_cells, max_wall)))
