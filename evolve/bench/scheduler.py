@@ -174,7 +174,7 @@ class Scheduler:
             for attempt in flight.attempts[flight.folded :]:
                 self.breaker.fold(attempt.row, refused=attempt.refused)
             flight.folded = len(flight.attempts)
-            if flight.open:
+            if flight.open or self.breaker.reason is not None:
                 return
             self._flights.popleft()
             costs = [attempt.row.usage.cost_usd_micros for attempt in flight.attempts]

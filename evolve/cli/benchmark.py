@@ -17,9 +17,17 @@ from evolve.cli.run_options import options_of, run_options
 @click.argument("overlay", type=click.Path(path_type=Path))
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would be measured, and stop.")
 @click.option("--no-reuse", is_flag=True, help="Measure the incumbent afresh.")
+@click.option("--stop-when-decided", is_flag=True, help="Stop once no outcome of the rest could be promoted.")
 @run_options
 @json_option
-def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool, **limits: Any) -> None:
+def command(
+    overlay: Path,
+    plan_only: bool,
+    no_reuse: bool,
+    stop_when_decided: bool,
+    as_json: bool,
+    **limits: Any,
+) -> None:
     """Measure an overlay against the incumbent, paired, on the sealed tasks; decide; write the evidence.
 
     The look is entered in promotion/ledger.jsonl before the first cell. The same overlay against the same
@@ -46,7 +54,7 @@ def command(overlay: Path, plan_only: bool, no_reuse: bool, as_json: bool, **lim
             plan = confirmation.plan(reuse=not no_reuse)
             emit(plan.json_value(), plan_text(plan), as_json=as_json)
             return
-        evidence = confirmation.run(reuse=not no_reuse)
+        evidence = confirmation.run(reuse=not no_reuse, stop_when_decided=stop_when_decided)
     folder = workspace.relative(evidence.folder)
     value = {"evidence": folder, "decision": evidence.promotion.decision.json_value()}
     text = f"{decision_text(evidence.promotion.decision)}\nevidence: {folder}"

@@ -22,10 +22,17 @@ from evolve.cli.run_options import options_of, run_options
 )
 @click.option("--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed.")
 @click.option("--branch", help="Commit on this branch; a new one is made at HEAD.")
+@click.option("--stop-when-decided", is_flag=True, help="Stop confirming once no outcome could be promoted.")
 @run_options
 @json_option
 def command(
-    skill: str | None, operators: tuple[str, ...], apply_: bool, branch: str | None, as_json: bool, **limits: Any
+    skill: str | None,
+    operators: tuple[str, ...],
+    apply_: bool,
+    branch: str | None,
+    stop_when_decided: bool,
+    as_json: bool,
+    **limits: Any,
 ) -> None:
     """Run one generation: propose candidates, screen them, confirm the best on sealed tasks, decide.
 
@@ -55,7 +62,13 @@ def command(
         unfinished = latest_unfinished(workspace.generations)
         if unfinished is not None:
             bench.progress.note(f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")
-        request = Request(skill=skill, operators=operators, apply=apply_, branch=branch)
+        request = Request(
+            skill=skill,
+            operators=operators,
+            apply=apply_,
+            branch=branch,
+            stop_when_decided=stop_when_decided,
+        )
         state = new_generation(workspace.generations, request, repository.head())
         run_generation(bench, models, state)
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)

@@ -211,7 +211,7 @@ class GenerationLoop:
             return self._finish_without(hopeless, Outcome.INSUFFICIENT_EVIDENCE)
         self.state.update(finalist=chosen.overlay.digest)
         self.bench.progress.note(f"finalist: {chosen.name}; it goes to the sealed tasks")
-        evidence = confirmation.run()
+        evidence = confirmation.run(stop_when_decided=self.state.record.request.stop_when_decided)
         self.state.add_sweep(evidence.promotion.sweep)
         self.state.update(evidence=self.bench.workspace.relative(evidence.folder))
         return self._apply(evidence)

@@ -86,7 +86,8 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     alpha = alpha_at(promotion.ledger.look, promotion.policy.alpha)
     yield compare(file, f"level of look {promotion.ledger.look}", alpha, promotion.ledger.alpha)
     spend = promotion.spend
-    recomputed = spend_of(tuple(rows), ())
+    saved = 2 * promotion.runs * len(promotion.sealed) - len(rows)
+    recomputed = spend_of(tuple(rows), ()).model_copy(update={"saved_cells": saved})
     if spend.voided_attempts == 0:
         yield compare(file, "spend recomputed from rows", recomputed.json_value(), spend.json_value())
     else:

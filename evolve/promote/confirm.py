@@ -11,6 +11,7 @@ from evolve.bench.plan import Group, SweepRequest
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.errors import EvidenceFault, InputError
+from evolve.gate.decide import GateInput, cannot_pass
 from evolve.overlays import FrozenOverlay
 from evolve.promote.evidence import (
     PROMOTION_FILE,
@@ -24,6 +25,7 @@ from evolve.promote.ledger import Ledger, NewLook, find_entry, next_look, worksp
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
+from evolve.records.row import Row
 from evolve.skills import Skill
 from evolve.stats.multiplicity import alpha_at
 from evolve.workspace import POLICY_FILE
@@ -95,8 +97,12 @@ class Confirmation:
             f"and look {look} has the level {alpha:.3g}"
         )
 
-    def run(self, *, reuse: bool = True) -> Evidence:
+    def run(self, *, reuse: bool = True, stop_when_decided: bool = False) -> Evidence:
         """Measure, decide and write the evidence; a sweep that was decided already is read back.
+
+        Args:
+            reuse: Whether the incumbent's rows may come from earlier sweeps.
+            stop_when_decided: Whether to stop as soon as no outcome of the rest could lead to a promotion.
 
         Raises:
             InputError: No outcome could be significant, or the policy has changed since the look was begun.
@@ -113,7 +119,12 @@ class Confirmation:
         request = self.request()
         plan = self.plan(reuse=reuse)
         look = self._look(plan)
-        result = self.bench.run(request, plan, (self.overlay,))
+        ids = tuple(task.id for task in self.sealed)
+
+        def enough(rows: tuple[Row, ...]) -> bool:
+            return bool(cannot_pass(GateInput(rows, ids, plan.runs, self.bench.policy, look.alpha)))
+
+        result = self.bench.run(request, plan, (self.overlay,), enough if stop_when_decided else None)
         return self.decide(result, look)
 
     def _look(self, plan: Plan) -> LedgerEntry:

@@ -74,6 +74,7 @@ def gate_input(promotion: Promotion, rows: tuple[Row, ...]) -> GateInput:
         runs=promotion.runs,
         policy=promotion.policy,
         alpha=promotion.ledger.alpha,
+        stopped_early=promotion.stopped_early,
     )
 
 
@@ -104,7 +105,9 @@ def make_promotion(
 ) -> Promotion:
     """Decide on a finished sealed sweep and bind everything the decision rests on."""
     rows = result.rows
-    decision = decide(GateInput(rows, tuple(task.id for task in sealed), result.plan.runs, policy, look.alpha))
+    early = result.stopped is not None
+    ids = tuple(task.id for task in sealed)
+    decision = decide(GateInput(rows, ids, result.plan.runs, policy, look.alpha, stopped_early=early))
     now = datetime.now(UTC)
     return Promotion(
         evolve_version=evolve.__version__,
@@ -114,6 +117,7 @@ def make_promotion(
         sweep=result.plan.sweep,
         runs=result.plan.runs,
         decision=decision,
+        stopped_early=early,
         policy=policy,
         policy_sha256=policy.digest(),
         overlay_sha256=overlay.digest,
@@ -132,7 +136,7 @@ def make_promotion(
         row_sha256=tuple(row.digest() for row in rows),
         journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
         reuse=_reuse_record(result),
-        spend=spend_of(rows, result.voided),
+        spend=spend_of(rows, result.voided).model_copy(update={"saved_cells": len(result.plan.cells) - len(rows)}),
         ledger=LedgerPosition(look=look.look, alpha=look.alpha, entry_sha256=look.digest()),
     )
 

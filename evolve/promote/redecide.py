@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from evolve.bench.measured import ROWS_FILE
@@ -49,4 +50,4 @@ def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path) -> Decisi
 
 
 def _under(given: GateInput, policy: Policy) -> GateInput:
-    return GateInput(given.rows, given.tasks, given.runs, policy, given.alpha)
+    return replace(given, policy=policy)

@@ -30,6 +30,7 @@ class Request(Record):
     operators: tuple[str, ...] = ()
     apply: bool = False
     branch: str | None = None
+    stop_when_decided: bool = False
 
 
 class Generation(Record):

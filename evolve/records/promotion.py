@@ -51,6 +51,7 @@ class Spend(Record):
     input_tokens: int | None
     output_tokens: int | None
     cost_usd_micros: int | None
+    saved_cells: int = Field(default=0, description="Planned cells that were not needed for the decision.")
 
 
 class LedgerPosition(Record):
@@ -72,6 +73,7 @@ class Promotion(Record):
     sweep: str
     runs: int
     decision: Decision
+    stopped_early: bool = False
     policy: Policy
     policy_sha256: Digest
     overlay_sha256: Digest

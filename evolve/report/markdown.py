@@ -48,8 +48,9 @@ def spend_sentence(spend: Spend) -> str:
     tokens = "unknown tokens"
     if spend.input_tokens is not None and spend.output_tokens is not None:
         tokens = f"{spend.input_tokens:,} input and {spend.output_tokens:,} output tokens"
+    saved = f", {spend.saved_cells} not needed" if spend.saved_cells else ""
     return (
-        f"{spend.fresh_rows} cells measured afresh, {spend.reused_rows} reused{voided}; "
+        f"{spend.fresh_rows} cells measured afresh, {spend.reused_rows} reused{voided}{saved}; "
         f"{tokens}; {money(spend.cost_usd_micros)}"
     )
 

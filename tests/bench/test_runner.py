@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -332,3 +333,104 @@ def test_uncommitted_changes_elsewhere_do_not_matter(
     assert evolve("benchmark", overlay).code == 0
     assert evolve("promote", overlay).code == 0
     assert "A  notes.txt" in git(workspace, "status", "--porcelain")
+
+
+def test_a_hopeless_candidate_is_not_paid_for_to_the_end(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    model.answer = lambda system, user, seed: "no" if "## Examples" in system else f"<{user.split()[-1]}>"
+    overlay = write_overlay(workspace)
+    ran = evolve("benchmark", overlay, "--stop-when-decided", "--json")
+    assert ran.code == 0
+    reasons = [reason["code"] for reason in ran.json()["decision"]["reasons"]]
+    assert ran.json()["decision"]["outcome"] == "keep_incumbent"
+    assert "stopped-early" in reasons
+    assert 0 < len(model.requests) < 36
+    promotion = json.loads((workspace / ran.json()["evidence"] / "promotion.json").read_bytes())
+    assert promotion["spend"]["saved_cells"] == 48 - len(model.requests)
+    assert evolve("audit", "--all").code == 0
+    assert "not needed" in evolve("report", ran.json()["evidence"]).out
+
+
+def test_a_good_candidate_is_measured_to_the_end_whatever(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    value = evolve("benchmark", write_overlay(workspace), "--stop-when-decided", "--json").json()
+    assert value["decision"]["outcome"] == "promote"
+    assert len(model.requests) == 48
+
+
+@pytest.mark.parametrize("workers", ["1", "2", "8"])
+def test_decisions_are_the_same_for_every_number_of_workers(
+    tmp_path: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    decisions: list[object] = []
+    for count in ("1", workers):
+        root = make_workspace(tmp_path / f"w{count}-{len(decisions)}")
+        monkeypatch.chdir(root)
+        value = evolve("benchmark", write_overlay(root), "--workers", count, "--json").json()
+        rows = [(r.key, r.arm, r.resolved, r.reply_sha256) for r in rows_of(sweep_of(root))]
+        decisions.append((value["decision"], rows))
+    assert decisions[0] == decisions[1]
+
+
+def test_a_budget_of_cells_ends_with_exit_3_and_is_gone_on_with(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    ran = evolve("benchmark", write_overlay(workspace), "--max-cells", "10")
+    assert ran.code == 3
+    assert "10 cells were begun, as many as are allowed" in ran.err
+    assert len(model.requests) == 10
+    assert evolve("resume", "--max-cells", "38").code == 0
+    assert len(model.requests) == 48
+
+
+def test_a_budget_of_money_needs_a_price(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    ran = evolve("benchmark", write_overlay(workspace), "--max-usd", "1")
+    assert ran.code == 3
+    assert "give the model a price" in ran.err
+    assert not model.requests
+
+
+def test_a_budget_of_money_is_never_broken(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    settings = workspace / "evolve.yaml"
+    price = "model: scripted, price: {input_usd: 10, output_usd: 10}}"
+    settings.write_text(settings.read_text().replace("model: scripted}", price))
+    ran = evolve("benchmark", write_overlay(workspace), "--max-usd", "0.012")
+    assert ran.code == 3
+    spent = sum(r.usage.cost_usd_micros or 0 for r in rows_of(sweep_of(workspace)))
+    assert 0 < spent <= 12_000
+    assert evolve("resume", "--max-usd", "5").code == 0
+    assert len(model.requests) == 48
+
+
+def test_a_refused_account_stops_at_the_first_cell(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    def refuse(call: int) -> None:
+        raise ModelFault("no credit", code="provider-refused")
+
+    model.before = refuse
+    ran = evolve("benchmark", write_overlay(workspace))
+    assert ran.code == 1
+    assert "the provider refuses: no credit" in ran.err
+    assert len(model.requests) == 1
+
+
+def test_a_source_that_is_gone_means_that_its_cell_is_run(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    overlay = reusing_workspace(workspace, evolve)
+
+    def interrupt(call: int) -> None:
+        raise KeyboardInterrupt
+
+    model.before = interrupt
+    assert evolve("benchmark", overlay).code == 130
+    old = next(path for path in (workspace / "results/sweeps").glob("sealed-*") if (path / "rows.jsonl").stat().st_size)
+    shutil.rmtree(old)
+    model.before = lambda call: None
+    model.requests.clear()
+    ran = evolve("resume")
+    assert ran.code == 0, ran.err
+    assert "is run, not reused" in ran.err
+    assert len(model.requests) == 48
+    assert evolve("audit", "--all").code == 0

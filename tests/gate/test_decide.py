@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.gate.decide import GateInput, decide
+from evolve.gate.decide import GateInput, cannot_pass, decide
 from evolve.records.decision import Decision, Reason
 from evolve.records.kinds import ErrorKind, Outcome, Role, Split
 from evolve.records.row import Row
@@ -297,3 +298,56 @@ def test_a_resampled_test_does_not_call_itself_exact() -> None:
     assert many is not None
     assert few.name == "exact sign-flip test over tasks"
     assert many.name == "resampled sign-flip test over tasks"
+
+
+partial_tables = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=6, max_size=9
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(partial_tables, st.randoms(use_true_random=False))
+def test_what_cannot_pass_is_promoted_by_no_outcome_of_the_rest(
+    table: list[tuple[int, int, int, int]], rng: random.Random
+) -> None:
+    """A partial table that is given up must not be promoted, however the missing cells turn out."""
+    known, full = [], []
+    for number, (incumbent, candidate, seen_incumbent, seen_candidate) in enumerate(table):
+        rows = task_rows(f"t-{number}", (incumbent, candidate))
+        known += rows[:seen_incumbent] + rows[3 : 3 + seen_candidate]
+        rest = [row for row in rows if row not in known]
+        full += [*(row for row in rows if row in known), *(with_outcome(row, rng.random() < 0.5) for row in rest)]
+    partial = given_of(known, len(table))
+    if cannot_pass(partial):
+        assert decide(given_of(full, len(table))).outcome is not Outcome.PROMOTE
+        stopped = decide(replace(partial, stopped_early=True))
+        assert stopped.outcome is Outcome.KEEP_INCUMBENT
+        assert "stopped-early" in codes(stopped)
+    else:
+        assert decide(replace(partial, stopped_early=True)).outcome is Outcome.INSUFFICIENT_EVIDENCE
+
+
+def with_outcome(row: Row, resolved: bool) -> Row:
+    kind = None if resolved else ErrorKind.ORACLE_FAILED
+    return row.model_copy(update={"resolved": resolved, "kind": kind})
+
+
+def test_a_lost_task_ends_it_at_once_and_says_what_was_measured() -> None:
+    rows = task_rows("t-0", (3, 0))
+    stopped = decide(replace(given_of(rows, 8), stopped_early=True))
+    assert stopped.outcome is Outcome.KEEP_INCUMBENT
+    assert codes(stopped)["stopped-early"].numbers == {"measured": 6, "planned": 48}
+    assert "best-case-task-lost" in codes(stopped)
+
+
+def test_rows_that_leave_everything_open_are_no_reason_to_stop() -> None:
+    assert cannot_pass(given_of([], 8)) == ()
+    stopped = decide(replace(given_of([], 8), stopped_early=True))
+    assert set(codes(stopped)) == {"stopped-too-early"}
+
+
+def test_a_row_that_stands_twice_is_found_in_partial_evidence_too() -> None:
+    rows = task_rows("t-0", (3, 0))
+    stopped = decide(replace(given_of([*rows, rows[0]], 8), stopped_early=True))
+    assert stopped.outcome is Outcome.INSUFFICIENT_EVIDENCE
+    assert set(codes(stopped)) == {"incomplete"}
