@@ -8,10 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evolve.agents.base import Agent
+from evolve.bench.estimate import History, Totals, totals
+from evolve.bench.journal import JOURNAL_FILE
+from evolve.bench.measured import measured_rows
 from evolve.bench.plan import Group, PlanArm, SweepRequest, make_plan
 from evolve.bench.reuse import ReuseIndex, build_index
-from evolve.bench.runner import PLAN_FILE, Means, Progress, RunOptions, SweepResult, run_sweep
+from evolve.bench.runner import PLAN_FILE, Means, Progress, RunOptions, SweepResult, prompt_bytes, run_sweep
 from evolve.corpus.loading import Corpus
+from evolve.digest import sha256_json
 from evolve.errors import InputError
 from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, write_overlay
 from evolve.records.base import read_json
@@ -59,6 +63,16 @@ class Bench:
         if reuse:
             index = build_index(self.workspace.sweeps, now=now, max_age_days=self.policy.reuse_max_age_days)
         return make_plan(request, self.policy, index, now)
+
+    def totals(self, request: SweepRequest, plan: Plan) -> Totals:
+        """Add a plan up: what it costs at the most, what it should cost by the rows that exist, what reuse saves."""
+        rows = (row for path in self.workspace.sweeps.glob(f"*/{JOURNAL_FILE}") for row in measured_rows(path.parent))
+        worst: dict[str, int | None] = {}
+        for group in request.groups:
+            longest = max(len(arm.skill.body.encode()) for arm in group.arms)
+            for task in group.tasks:
+                worst[task.id] = self.agent.worst_cost_micros(task.task.limits, prompt_bytes(task, longest))
+        return totals(plan, History.of(rows, sha256_json(request.agent)), worst)
 
     def run(
         self,

@@ -47,6 +47,12 @@ def generation_of(plan: Plan) -> str | None:
     return generation[0] if generation else None
 
 
+def prompt_bytes(task: LoadedTask, skill_bytes: int) -> int:
+    """Return how many bytes of text a session on a task begins with."""
+    seed = sum(len(path) + len(entry.content) for path, entry in task.seed.files.items())
+    return skill_bytes + len(task.task.prompt.encode()) + seed
+
+
 class Progress(Protocol):
     """Told what a sweep does, as it does it."""
 
@@ -229,8 +235,7 @@ class _Sweep:
 
     def _worst_micros(self, cell: PlannedCell) -> int | None:
         task, skill = self.means.tasks[cell.identity.task], self.means.skills[cell.arm]
-        seed = sum(len(entry.content) for entry in task.seed.files.values())
-        size = len(skill.body.encode()) + len(task.task.prompt.encode()) + seed
+        size = prompt_bytes(task, len(skill.body.encode()))
         return self.means.agent.worst_cost_micros(task.task.limits, size)
 
     def _enough(self, cell: PlannedCell, attempts: list[Attempt]) -> bool:

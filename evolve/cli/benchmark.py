@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from evolve.cli.decisions import decision_text
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
+from evolve.errors import ExitCode
 
 
 @click.command("benchmark", short_help="Measure an overlay against the incumbent on the sealed tasks, and decide.")
@@ -27,7 +29,7 @@ def command(
     stop_when_decided: bool,
     as_json: bool,
     **limits: Any,
-) -> None:
+) -> int:
     """Measure an overlay against the incumbent, paired, on the sealed tasks; decide; write the evidence.
 
     The look is entered in promotion/ledger.jsonl before the first cell. The same overlay against the same
@@ -37,6 +39,7 @@ def command(
     """
     from evolve.overlays import read_overlay, validate_overlay
     from evolve.promote.confirm import Confirmation
+    from evolve.promote.evidence import unusable_arms
 
     workspace = here()
     skills = workspace.skills()
@@ -52,12 +55,17 @@ def command(
             if hopeless is not None:
                 bench.progress.note(f"this look would be refused: {hopeless}")
             plan = confirmation.plan(reuse=not no_reuse)
-            emit(plan.json_value(), plan_text(plan), as_json=as_json)
-            return
+            totals = bench.totals(confirmation.request(), plan)
+            value = {"plan": plan.json_value(), "totals": asdict(totals)}
+            emit(value, plan_text(plan, totals), as_json=as_json)
+            return ExitCode.DONE
         evidence = confirmation.run(reuse=not no_reuse, stop_when_decided=stop_when_decided)
     folder = workspace.relative(evidence.folder)
+    for arm in unusable_arms(evidence):
+        bench.progress.note(f"the arm {arm} could not be measured: most of its cells are void")
     value = {"evidence": folder, "decision": evidence.promotion.decision.json_value()}
     text = f"{decision_text(evidence.promotion.decision)}\nevidence: {folder}"
     if evidence.promotion.decision.outcome == "promote":
         text += f"\nnext: evolve promote {overlay}"
     emit(value, text, as_json=as_json)
+    return ExitCode.BROKEN if unusable_arms(evidence) else ExitCode.DONE

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from evolve.bench.health import position_effect
 from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
@@ -93,6 +94,7 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     else:
         counts = (recomputed.fresh_rows, recomputed.reused_rows)
         yield compare(file, "fresh and reused rows", counts, (spend.fresh_rows, spend.reused_rows))
+    yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
     yield from _identity_findings(file, promotion, rows)
     yield from _reuse_findings(file, promotion, rows, context)
 

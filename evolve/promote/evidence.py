@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import evolve
+from evolve.bench.health import Health, arm_health, position_effect
 from evolve.bench.journal import JOURNAL_FILE
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
@@ -20,6 +21,7 @@ from evolve.records.base import jsonl_bytes, read_json, read_jsonl
 from evolve.records.ledger import LedgerEntry
 from evolve.records.policy import Policy
 from evolve.records.promotion import (
+    ArmHealthRecord,
     CanaryRecord,
     LedgerPosition,
     Promotion,
@@ -137,8 +139,18 @@ def make_promotion(
         journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
         reuse=_reuse_record(result),
         spend=spend_of(rows, result.voided).model_copy(update={"saved_cells": len(result.plan.cells) - len(rows)}),
+        health=tuple(
+            ArmHealthRecord(arm=found.arm, health=found.health.value, fresh=found.fresh, void=found.void)
+            for found in (arm_health(arm.name, rows, result.voided) for arm in result.plan.arms)
+        ),
+        position_effect=position_effect(rows),
         ledger=LedgerPosition(look=look.look, alpha=look.alpha, entry_sha256=look.digest()),
     )
+
+
+def unusable_arms(evidence: Evidence) -> list[str]:
+    """Return the arms that could not be measured."""
+    return [arm.arm for arm in evidence.promotion.health if Health(arm.health) is Health.UNUSABLE]
 
 
 def evidence_folder(promotion_root: Path, skill: str, overlay_sha256: str, sweep: str) -> Path:

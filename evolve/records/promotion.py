@@ -54,6 +54,15 @@ class Spend(Record):
     saved_cells: int = Field(default=0, description="Planned cells that were not needed for the decision.")
 
 
+class ArmHealthRecord(Record):
+    """How an arm fared, from its fresh rows alone."""
+
+    arm: str
+    health: Literal["unknown", "ok", "degraded", "unusable"]
+    fresh: int
+    void: int
+
+
 class LedgerPosition(Record):
     """Which look this was and what level it had."""
 
@@ -91,4 +100,6 @@ class Promotion(Record):
     journal_sha256: Digest
     reuse: ReuseRecord
     spend: Spend
+    health: tuple[ArmHealthRecord, ...]
+    position_effect: float | None = Field(description="Spearman correlation of session time with position.")
     ledger: LedgerPosition

@@ -45,6 +45,8 @@ POLICY = make_policy(min_runs=1)
 DECISION = decide(GateInput(ROWS, tuple(f"t-{n}" for n in range(6)), 1, POLICY, 0.03))
 PROMOTION = Promotion(
     evolve_version="0",
+    health=(),
+    position_effect=None,
     generated_at=NOW,
     expires_at=NOW,
     skill="greeter",
