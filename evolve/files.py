@@ -88,12 +88,13 @@ def safe_relative(text: str, *, where: str) -> PurePosixPath:
 
 
 @contextlib.contextmanager
-def writer_lock(path: Path, what: str) -> Iterator[None]:
+def writer_lock(path: Path, what: str, *, wait_s: float = 0) -> Iterator[None]:
     """Hold the lock of the one writer of something.
 
     Args:
         path: The lock file; it holds the writer's process id while it is held.
         what: What is locked, for the message.
+        wait_s: How long to wait for another writer to end.
 
     Raises:
         BusyError: Another process holds it; the message says which.
@@ -102,12 +103,12 @@ def writer_lock(path: Path, what: str) -> Iterator[None]:
     import filelock
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(path, timeout=0)
+    lock = filelock.FileLock(path, timeout=wait_s)
     holder = path.with_suffix(".pid")
     try:
         lock.acquire()
     except filelock.Timeout as error:
-        pid = holder.read_text(encoding="utf-8").strip() if holder.exists() else "unknown"
+        pid = _holder_of(holder)
         raise BusyError(
             f"{what} is being written by another process (pid {pid})",
             hint="wait for it to end, or stop it; what it has paid for is kept",
@@ -118,3 +119,10 @@ def writer_lock(path: Path, what: str) -> Iterator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
+
+
+def _holder_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip() or "unknown"
+    except OSError:
+        return "unknown"

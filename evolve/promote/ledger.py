@@ -17,6 +17,8 @@ from evolve.stats.multiplicity import alpha_at
 from evolve.workspace import Workspace
 
 LEDGER_FILE = "ledger.jsonl"
+# An entry takes milliseconds, and whoever appends one has paid for it.
+LOCK_WAIT_S = 20
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Ledger:
             return self._write(entries, entry)
 
     def _locked(self) -> AbstractContextManager[None]:
-        return writer_lock(self.locks / "ledger.lock", "the ledger")
+        return writer_lock(self.locks / "ledger.lock", "the ledger", wait_s=LOCK_WAIT_S)
 
     def _write(self, entries: tuple[LedgerEntry, ...], entry: LedgerEntry) -> LedgerEntry:
         previous = entries[-1].digest() if entries else None
