@@ -53,15 +53,28 @@ class Bench:
             sandbox=self.sandbox,
         )
 
-    def plan(self, request: SweepRequest, *, reuse: bool) -> Plan:
-        """Plan a sweep; one that has begun keeps the plan it began with."""
+    def plan(self, request: SweepRequest, *, reuse: bool | str) -> Plan:
+        """Plan a sweep; one that has begun keeps the plan it began with.
+
+        Args:
+            request: What is to be measured.
+            reuse: Whether rows of any earlier sweep may be reused, or the one sweep whose rows may be.
+
+        Raises:
+            InputError: There is no sweep of that name.
+
+        """
         path = self.workspace.sweeps / request.sweep_id() / PLAN_FILE
         if path.exists():
             return read_json(Plan, path)
         now = datetime.now(UTC)
         index = ReuseIndex()
-        if reuse:
-            index = build_index(self.workspace.sweeps, now=now, max_age_days=self.policy.reuse_max_age_days)
+        if reuse is not False:
+            only = reuse if isinstance(reuse, str) else None
+            if only is not None and not (self.workspace.sweeps / only / JOURNAL_FILE).exists():
+                raise InputError(f"--reuse: no sweep named {only!r}", hint="--reuse auto takes what it finds")
+            days = self.policy.reuse_max_age_days
+            index = build_index(self.workspace.sweeps, now=now, max_age_days=days, only=only)
         return make_plan(request, self.policy, index, now)
 
     def totals(self, request: SweepRequest, plan: Plan) -> Totals:

@@ -49,8 +49,8 @@ def stored_reply(sweep: Path, digest: str) -> Path:
     return sweep / REPLIES_FOLDER / f"{digest}.md"
 
 
-def build_index(sweeps: Path, *, now: datetime, max_age_days: int) -> ReuseIndex:
-    """Index the rows of all sweeps below a folder.
+def build_index(sweeps: Path, *, now: datetime, max_age_days: int, only: str | None = None) -> ReuseIndex:
+    """Index the rows of all sweeps below a folder, or of one.
 
     A row is reusable when it is valid, was not a candidate's, is younger than the limit counted from its
     first measurement, and its reply still has its digest. Two sources that claim one key and differ block it.
@@ -59,7 +59,7 @@ def build_index(sweeps: Path, *, now: datetime, max_age_days: int) -> ReuseIndex
     if not sweeps.is_dir():
         return index
     oldest = now - timedelta(days=max_age_days)
-    for path in sorted(sweeps.glob(f"*/{JOURNAL_FILE}")):
+    for path in sorted(sweeps.glob(f"{only or '*'}/{JOURNAL_FILE}")):
         with contextlib.suppress(EvolveError, OSError):
             for row in measured_rows(path.parent):
                 _add(index, row, path.parent, oldest, now)

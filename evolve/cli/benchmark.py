@@ -18,6 +18,7 @@ from evolve.errors import ExitCode
 @click.command("benchmark", short_help="Measure an overlay against the incumbent on the sealed tasks, and decide.")
 @click.argument("overlay", type=click.Path(path_type=Path))
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would be measured, and stop.")
+@click.option("--reuse", default="auto", show_default=True, metavar="SWEEP|auto", help="Whose incumbent rows to reuse.")
 @click.option("--no-reuse", is_flag=True, help="Measure the incumbent afresh.")
 @click.option("--stop-when-decided", is_flag=True, help="Stop once no outcome of the rest could be promoted.")
 @run_options
@@ -25,6 +26,7 @@ from evolve.errors import ExitCode
 def command(
     overlay: Path,
     plan_only: bool,
+    reuse: str,
     no_reuse: bool,
     stop_when_decided: bool,
     as_json: bool,
@@ -41,6 +43,7 @@ def command(
     from evolve.promote.confirm import Confirmation
     from evolve.promote.evidence import unusable_arms
 
+    reused = False if no_reuse else reuse == "auto" or reuse
     workspace = here()
     skills = workspace.skills()
     frozen = read_overlay(overlay, skills)
@@ -54,12 +57,12 @@ def command(
             hopeless = confirmation.hopeless()
             if hopeless is not None:
                 bench.progress.note(f"this look would be refused: {hopeless}")
-            plan = confirmation.plan(reuse=not no_reuse)
+            plan = confirmation.plan(reuse=reused)
             totals = bench.totals(confirmation.request(), plan)
             value = {"plan": plan.json_value(), "totals": asdict(totals)}
             emit(value, plan_text(plan, totals), as_json=as_json)
             return ExitCode.DONE
-        evidence = confirmation.run(reuse=not no_reuse, stop_when_decided=stop_when_decided)
+        evidence = confirmation.run(reuse=reused, stop_when_decided=stop_when_decided)
     folder = workspace.relative(evidence.folder)
     for arm in unusable_arms(evidence):
         bench.progress.note(f"the arm {arm} could not be measured: most of its cells are void")

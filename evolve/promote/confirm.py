@@ -64,7 +64,7 @@ class Confirmation:
         group = Group(arms=arms, tasks=self.sealed)
         return self.bench.request("sealed", SEALED_CONTEXT, (group,), self.bench.policy.min_runs)
 
-    def plan(self, *, reuse: bool = True) -> Plan:
+    def plan(self, *, reuse: bool | str = True) -> Plan:
         """Return the plan; nothing is paid for or written."""
         return self.bench.plan(self.request(), reuse=reuse)
 
@@ -97,11 +97,11 @@ class Confirmation:
             f"and look {look} has the level {alpha:.3g}"
         )
 
-    def run(self, *, reuse: bool = True, stop_when_decided: bool = False) -> Evidence:
+    def run(self, *, reuse: bool | str = True, stop_when_decided: bool = False) -> Evidence:
         """Measure, decide and write the evidence; a sweep that was decided already is read back.
 
         Args:
-            reuse: Whether the incumbent's rows may come from earlier sweeps.
+            reuse: Whether the incumbent's rows may come from earlier sweeps, or from which one.
             stop_when_decided: Whether to stop as soon as no outcome of the rest could lead to a promotion.
 
         Raises:
