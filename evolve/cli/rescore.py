@@ -29,7 +29,8 @@ def command(sweep: str, as_json: bool) -> None:
     result = rescore(workspace.sweeps / Path(sweep).name, tasks, choose_sandbox()[0])
     path = workspace.relative(result.path)
     lines = [
-        f"  {old.identity.task} run {old.identity.run} ({old.arm}): {old.kind or 'resolved'} -> {new.kind or 'resolved'}"
+        f"  {new.identity.task} run {new.identity.run} ({new.arm}): "
+        f"{old.kind or 'resolved'} -> {new.kind or 'resolved'}"
         for old, new in result.changed
     ]
     lines.append(f"{len(result.pairs)} rows scored again, {len(result.changed)} verdicts changed: {path}")
