@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from evolve.bench.identity import cell_identity
+from evolve.bench.identity import cell_identity, cell_seed
 from evolve.bench.reuse import ReuseIndex
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_json
@@ -107,10 +107,16 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
         tasks = list(group.tasks)
         blocks = [(run, task) for run in range(request.runs) for task in rng.sample(tasks, len(tasks))]
         orders = balanced_orders(len(group.arms), len(blocks), rng)
+        first_runs = {
+            (task.id, arm.name): cell_identity(task, arm.skill.fingerprint, request.agent, request.sandbox, 0)
+            for arm in group.arms
+            for task in tasks
+        }
         for (run, task), order in zip(blocks, orders, strict=True):
             for position in order:
                 arm = group.arms[position]
-                identity = cell_identity(task, arm.skill.fingerprint, request.agent, request.sandbox, run)
+                update = {"run": run, "seed": cell_seed(task.id, run)}
+                identity = first_runs[task.id, arm.name].model_copy(update=update)
                 slots.append(_Slot(arm=arm, task=task, run=run, identity=identity))
     return slots
 
