@@ -23,6 +23,7 @@ tests: install
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not model" --cov --cov-report=
 
 model-tests: tests weights
+	rm -f .coverage.*
 	$(BIN)/pytest -q -m model --cov --cov-append --cov-report=
 
 install: $(VENV)/.installed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,10 +64,19 @@ def base_python() -> str:
     return getattr(sys, "_base_executable", None) or sys.executable
 
 
-def _limit_resources() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_CAP, MEMORY_CAP))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE_CAP, FILE_SIZE_CAP))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+# Limits are set by a shell that then becomes the command: code between fork and exec is not safe beside threads.
+_KIB, _BLOCK = 1024, 512
+LIMITER = (
+    "/bin/sh",
+    "-c",
+    f'ulimit -v {MEMORY_CAP // _KIB} && ulimit -f {FILE_SIZE_CAP // _BLOCK} && ulimit -c 0 && exec "$@"',
+    "sh",
+)
+
+
+def _exists(program: str, cwd: Path | None) -> bool:
+    """Whether a program is there, as seen from a working folder."""
+    return ((cwd or Path()) / program).exists() if "/" in program else shutil.which(program) is not None
 
 
 def run_contained(
@@ -91,19 +100,20 @@ def run_contained(
         EnvironmentFault: The command cannot be started.
 
     """
+    if not _exists(argv[0], cwd):
+        raise EnvironmentFault(f"{argv[0]}: cannot be started: no such program")
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         stdin.write(job.stdin)
         stdin.seek(0)
         try:
             process = subprocess.Popen(
-                argv,
+                [*LIMITER, *argv],
                 stdin=stdin,
                 stdout=out,
                 stderr=err,
                 cwd=cwd,
                 env=dict(env),
                 start_new_session=True,
-                preexec_fn=_limit_resources,
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise EnvironmentFault(f"{argv[0]}: cannot be started: {error}") from error

@@ -425,7 +425,8 @@ def test_a_source_that_is_gone_means_that_its_cell_is_run(
 
     model.before = interrupt
     assert evolve("benchmark", overlay).code == 130
-    old = next(path for path in (workspace / "results/sweeps").glob("sealed-*") if (path / "rows.jsonl").stat().st_size)
+    sweeps = (workspace / "results/sweeps").glob("sealed-*")
+    old = next(path for path in sweeps if fold(read_events(path / "journal.jsonl")).finished)
     shutil.rmtree(old)
     model.before = lambda call: None
     model.requests.clear()

@@ -112,7 +112,7 @@ def test_a_finalist_that_fails_on_sealed_tasks_is_recorded_and_not_promoted(
     assert git(workspace, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("stop", [1, 2, 4, 7, 12, 20, 31, 45, 60])
+@pytest.mark.parametrize("stop", [1, 5, 12, 20, 45])
 def test_an_interrupted_generation_resumes_to_the_same_decision_and_pays_no_cell_twice(
     tmp_path: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:

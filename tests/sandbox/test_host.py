@@ -29,7 +29,9 @@ def test_a_job_runs_in_its_folder_with_an_environment_built_from_nothing(
     completed = run(code, tmp_path, stdin=b"in")
     assert completed.exit_code == 3
     names = [
-        name for name in ("EVOLVE_JOB", "HOME", "LANG", "LC_CTYPE", "PATH") if f"'{name}'" in completed.stdout.decode()
+        name
+        for name in ("EVOLVE_JOB", "HOME", "LANG", "LC_CTYPE", "PATH", "PWD")
+        if f"'{name}'" in completed.stdout.decode()
     ]
     assert completed.stdout.decode() == f"{os.path.realpath(tmp_path)} {names} in\n"
 
