@@ -54,3 +54,16 @@ def test_weights_that_are_not_installed_are_named_with_the_command(
     with pytest.raises(EnvironmentFault) as fault:
         build_model(spec("qwen2.5-coder-0.5b-instruct"), "local", tmp_path)
     assert fault.value.hint == "evolve models install qwen2.5-coder-0.5b-instruct"
+
+
+def test_a_key_that_is_not_set_is_said_before_anything_is_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = spec().json_value()
+    value["models"]["served"]["key_env"] = "NO_SUCH_KEY"
+    given = parse_record(WorkspaceSpec, value, "evolve.yaml")
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    with pytest.raises(EnvironmentFault, match="models.served.key_env: the variable NO_SUCH_KEY is not set"):
+        build_model(given, "served", tmp_path)
+    monkeypatch.setenv("NO_SUCH_KEY", "a-key-of-some-length")
+    assert isinstance(build_model(given, "served", tmp_path), OpenAICompatibleModel)
