@@ -63,7 +63,7 @@ def test_a_key_that_is_not_set_is_said_before_anything_is_paid_for(
     value["models"]["served"]["key_env"] = "NO_SUCH_KEY"
     given = parse_record(WorkspaceSpec, value, "evolve.yaml")
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    with pytest.raises(EnvironmentFault, match="models.served.key_env: the variable NO_SUCH_KEY is not set"):
+    with pytest.raises(EnvironmentFault, match="the variable NO_SUCH_KEY is not set"):
         build_model(given, "served", tmp_path)
     monkeypatch.setenv("NO_SUCH_KEY", "a-key-of-some-length")
     assert isinstance(build_model(given, "served", tmp_path), OpenAICompatibleModel)
