@@ -247,5 +247,8 @@ def test_names_that_could_mean_two_things_are_refused(names: list[str], code: st
         assert caught.value.message.startswith("folder: ")
 
 
-def test_distinct_names_are_not_refused() -> None:
-    refuse_ambiguous_names(["a", "b", "a.b", "ab/a", "ab/b", "A2"], Path("folder"))
+def test_only_the_names_that_collide_are_refused() -> None:
+    names = ["a", "b", "a.b", "ab/a", "ab/b", "A2"]
+    refuse_ambiguous_names(names, Path("folder"))
+    with pytest.raises(InputError, match="'A2' and 'a2'"):
+        refuse_ambiguous_names([*names, "a2"], Path("folder"))

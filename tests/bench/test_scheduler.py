@@ -282,3 +282,42 @@ def test_a_fault_in_a_worker_reaches_the_caller_and_what_runs_is_written_down() 
 def test_a_cell_spec_survives_being_written_and_read() -> None:
     spec = CellSpec(cell=cell(3), attempt=2, token=9)
     assert CellSpec.model_validate_json(spec.canonical(), strict=True) == spec
+
+
+class HoldsTheFirst:
+    """Delivers the first cell only after the second, so that the second is complete when the first one trips."""
+
+    workers = 2
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._held: list[Callable[[], None]] = []
+
+    def submit(self, spec: CellSpec, deliver: Callable[[Delivered], None]) -> None:
+        def give() -> None:
+            deliver(Delivered(spec, self._script.attempt(spec)))
+
+        if spec.cell.index == 0 and spec.attempt == 1:
+            self._held.append(give)
+            return
+        give()
+        while self._held:
+            self._held.pop()()
+
+    def close(self) -> None:
+        return
+
+
+def test_nothing_behind_the_attempt_that_stopped_everything_is_folded() -> None:
+    """A cell that is complete already must not be folded after the stop: one worker would never have run it."""
+    folded: list[int] = []
+
+    def fold(cell: PlannedCell, attempts: list[Attempt]) -> bool:
+        folded.append(cell.index)
+        return False
+
+    script = Script({0: [ErrorKind.SESSION_ERROR]})
+    scheduler = Scheduler(HoldsTheFirst(script), NoteBook(), Breaker(3), Budget(Limits()), 3, lambda _: 0, fold)
+    scheduler.run(CELLS)
+    assert scheduler.breaker.reason is not None
+    assert folded == []
