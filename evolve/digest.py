@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import unicodedata
@@ -12,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from evolve.errors import EnvironmentFault, InputError
 
 TREE_FRAME = b"evolve-tree-v1\0"
+MAX_EXACT = 2**53 - 1
 
 
 def canonical_json(value: object) -> bytes:
@@ -21,6 +23,44 @@ def canonical_json(value: object) -> bytes:
         InputError: The value has no canonical form (NaN, an integer beyond 2^53, a lone surrogate).
 
     """
+    try:
+        return _encode(_plain(value)).encode("utf-8")
+    except (_NotPlain, UnicodeError, RecursionError):
+        return _canonical_by_the_book(value)
+
+
+class _NotPlain(Exception):
+    """A value for which Python's own JSON might not be canonical."""
+
+
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def _plain(value: object) -> object:
+    """Return a value that Python's JSON encoder writes as RFC 8785 asks, some 20 times faster than rfc8785 does.
+
+    Raises:
+        _NotPlain: It holds something for which that is not known: a key beyond ASCII (sorted by UTF-16 there), an
+            integer beyond 2^53, or a float that the two write with different exponents.
+
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int) and -MAX_EXACT <= value <= MAX_EXACT:
+        return value
+    if isinstance(value, dict) and all(isinstance(key, str) and key.isascii() for key in value):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) <= MAX_EXACT:
+            return int(value)
+        if 1e-4 <= abs(value) < 1e15:
+            return value
+    raise _NotPlain
+
+
+def _canonical_by_the_book(value: object) -> bytes:
     import rfc8785
 
     try:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from evolve.errors import BusyError, EnvironmentFault, InputError
 
 MAX_PATH_CHARS = 1024
 MAX_NAME_BYTES = 255
+STALE_S = 24 * 3600
 
 
 def fsync_folder(folder: Path) -> None:
@@ -26,29 +29,92 @@ def fsync_folder(folder: Path) -> None:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Write a file through a temporary neighbour, fsync and rename.
+    """Write a file so that it has the old content or the new one, whatever happens on the way.
+
+    The new content has no name before it is complete, where the file system can do that (``O_TMPFILE``), so that a
+    process that is killed leaves nothing beside the file; elsewhere it is written to a temporary neighbour.
 
     Raises:
         EnvironmentFault: The file system refused; the old content is untouched.
 
     """
+    named: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    temporary = Path(name)
-    try:
+        descriptor = _nameless(path.parent)
+        if descriptor is None:
+            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+            named = Path(name)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
-        temporary.chmod(mode)
-        temporary.replace(path)
+            if named is None:
+                named = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
+                _give_name(file.fileno(), named)
+            named.replace(path)
         fsync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if named is not None:
+            named.unlink(missing_ok=True)
         raise _cannot_write(path, error) from error
+
+
+def _nameless(folder: Path) -> int | None:
+    """Open a file without a name in a folder; ``None`` where that is not possible."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+def _give_name(descriptor: int, path: Path) -> None:
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:  # only with a folder's descriptor does Python follow the link below /proc
+        os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def write_folder(target: Path, fill: Callable[[Path], None], *, staging: Path) -> None:
+    """Fill a folder elsewhere and move it into place when it is complete; what was there before is replaced.
+
+    Args:
+        target: The folder.
+        fill: Writes the files below the folder that it is given.
+        staging: A folder of the same file system that nobody reads; what a killed process left there is cleared away.
+
+    Raises:
+        EnvironmentFault: The file system refused; the target is untouched.
+
+    """
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+        _clear_stale(staging)
+        with tempfile.TemporaryDirectory(dir=staging, ignore_cleanup_errors=True) as scratch:
+            made, old = Path(scratch) / "new", Path(scratch) / "old"
+            made.mkdir()
+            fill(made)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.exists():
+                target.rename(old)
+            made.rename(target)
+            fsync_folder(target.parent)
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+
+
+def _clear_stale(staging: Path) -> None:
+    oldest = time.time() - STALE_S
+    for left in staging.iterdir():
+        with contextlib.suppress(OSError):
+            if left.stat().st_mtime < oldest:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> EnvironmentFault:

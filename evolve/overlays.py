@@ -14,7 +14,7 @@ from evolve.corpus.leaks import find_leaks
 from evolve.corpus.loading import Corpus
 from evolve.digest import sha256_bytes
 from evolve.errors import InputError
-from evolve.files import safe_relative, write_atomic
+from evolve.files import safe_relative, write_atomic, write_folder
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.skills import Skill, validate_skill
@@ -135,12 +135,16 @@ def _check_scope(overlay: FrozenOverlay, incumbent: Skill, where: str) -> None:
             raise InputError(f"{where}: {path}: holds the control character {odd!r}", code="control-character")
 
 
-def write_overlay(folder: Path, overlay: FrozenOverlay) -> None:
-    """Write an overlay folder, its ``overlay.yaml`` last."""
-    overlay.files.write(folder)
+def write_overlay(folder: Path, overlay: FrozenOverlay, *, staging: Path) -> None:
+    """Write an overlay folder, all of it or nothing; ``staging`` is where it is filled."""
     value = {key: item for key, item in overlay.spec.json_value().items() if item not in (None, "", [], {})}
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
-    write_atomic(folder / OVERLAY_FILE, text.encode("utf-8"))
+
+    def fill(new: Path) -> None:
+        overlay.files.write(new)
+        write_atomic(new / OVERLAY_FILE, text.encode("utf-8"))
+
+    write_folder(folder, fill, staging=staging)
 
 
 def single_file_overlay(skill: Skill, path: str, text: str, spec: OverlaySpec) -> FrozenOverlay:

@@ -52,6 +52,11 @@ class Workspace:
         """The folder of lock files; like all results it is not tracked."""
         return self.root / self.spec.results / ".locks"
 
+    @property
+    def staging(self) -> Path:
+        """Where folders are filled before they are moved into place."""
+        return self.root / self.spec.results / ".staging"
+
     def skills(self) -> dict[str, Skill]:
         """Read the incumbent skills as they are on disk."""
         return read_skills(self.root, self.spec.skill_roots)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.errors import BusyError, EnvironmentFault, InputError
-from evolve.files import copy_tree, safe_relative, write_atomic, writer_lock
+from evolve.files import copy_tree, safe_relative, write_atomic, write_folder, writer_lock
 from tests.builders import write_files
 
 
@@ -157,3 +157,55 @@ def test_a_busy_lock_without_a_pid_file_is_still_refused(tmp_path: Path) -> None
         writer_lock(tmp_path / ".lock", "x"),
     ):
         pass
+
+
+def test_new_content_has_no_name_before_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is killed in mid-write must leave nothing in a folder whose digest counts."""
+    seen: list[list[str]] = []
+    real = os.fsync
+
+    def look(descriptor: int) -> None:
+        seen.append(os.listdir(tmp_path))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_atomic(tmp_path / "file", b"new")
+    assert seen[0] == []
+
+
+def test_where_nameless_files_do_not_exist_a_neighbour_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE")
+    write_atomic(tmp_path / "file", b"one")
+    write_atomic(tmp_path / "file", b"two")
+    assert (os.listdir(tmp_path), (tmp_path / "file").read_bytes()) == (["file"], b"two")
+
+
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    target, staging = tmp_path / "deep" / "target", tmp_path / "staging"
+    write_folder(target, lambda new: write_atomic(new / "a", b"1"), staging=staging)
+
+    def fail(new: Path) -> None:
+        write_atomic(new / "a", b"2")
+        write_atomic(new / "b", b"2")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(target, fail, staging=staging)
+    assert [path.name for path in target.iterdir()] == ["a"]
+    assert (target / "a").read_bytes() == b"1"
+    write_folder(target, lambda new: write_atomic(new / "b", b"2"), staging=staging)
+    assert [path.name for path in target.iterdir()] == ["b"]
+    assert list(staging.iterdir()) == []
+
+
+def test_what_a_killed_process_left_in_the_staging_folder_is_cleared_away_a_day_later(tmp_path: Path) -> None:
+    staging = write_files(tmp_path / "staging", {"left/new/file": "", "fresh/new/file": ""})
+    os.utime(staging / "left", (0, 0))
+    write_folder(tmp_path / "target", lambda new: None, staging=staging)
+    assert [path.name for path in staging.iterdir()] == ["fresh"]
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    write_files(tmp_path, {"staging": "a file"})
+    with pytest.raises(EnvironmentFault, match="target: cannot be written"):
+        write_folder(tmp_path / "target", lambda new: None, staging=tmp_path / "staging")

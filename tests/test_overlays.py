@@ -143,7 +143,7 @@ def test_a_written_overlay_reads_back_the_same(tmp_path: Path) -> None:
             operator="reflect", rationale="Because: of 'this'\n# and that", model="m", worked_examples=["greet-train-1"]
         ),
     )
-    write_overlay(tmp_path / "o", overlay)
+    write_overlay(tmp_path / "o", overlay, staging=tmp_path / "staging")
     assert read_overlay(tmp_path / "o", {}) == overlay
     assert read_overlay(tmp_path / "o", {}).digest == overlay.digest
 

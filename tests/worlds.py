@@ -42,10 +42,11 @@ class ScriptedModel:
     before: Callable[[int], None] = lambda call: None
     requests: list[ChatRequest] = field(default_factory=list)
     name: str = "scripted"
+    repeatable: bool = True
 
     @property
     def identity(self) -> dict[str, str | int | bool | None]:
-        return {"transport": "scripted", "name": self.name}
+        return {"transport": "scripted", "name": self.name, "repeatable": self.repeatable}
 
     def complete(self, request: ChatRequest) -> ChatReply:
         self.requests.append(request)
@@ -131,7 +132,7 @@ proposer: {{model: served, operators: [demonstrate, lesson]}}
 """
     (root / "evolve.yaml").write_text(settings, encoding="utf-8")
     (root / "promotion").mkdir()
-    (root / "promotion" / "policy.yaml").write_text("schema: evolve/policy@1\n", encoding="utf-8")
+    (root / "promotion" / "policy.yaml").write_text("schema: evolve/policy@1\ncache: cold\n", encoding="utf-8")
     (root / ".gitignore").write_text("/results/\n", encoding="utf-8")
     git(root, "init", "--quiet", "--initial-branch", "main")
     git(root, "add", "--all")

@@ -40,7 +40,10 @@ class Agent(Protocol):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Everything about the agent that can influence an outcome."""
+        """Everything about the agent that can influence an outcome.
+
+        ``repeatable`` says whether the same cell always comes out the same.
+        """
         ...
 
     def run(self, session: Session) -> SessionEnd:

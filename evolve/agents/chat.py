@@ -34,11 +34,13 @@ class ChatAgent:
     @property
     def identity(self) -> dict[str, Any]:
         """The adapter, its sampling, and the model's own identity."""
+        model = dict(self._model.identity)
         return {
             "adapter": "chat",
             "adapter_version": ADAPTER_VERSION,
             "temperature": str(self._temperature),
-            "model": dict(self._model.identity),
+            "repeatable": model.get("repeatable") is True,
+            "model": model,
         }
 
     def run(self, session: Session) -> SessionEnd:

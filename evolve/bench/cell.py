@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.corpus.loading import LoadedTask
@@ -21,6 +23,8 @@ from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
 from evolve.skills import Skill
 from evolve.snapshot import Snapshot
+
+Phase = Literal["workspace", "agent", "verify", "oracle"]
 
 MAX_DETAIL_CHARS = 500
 _NO_USAGE = Usage()
@@ -50,25 +54,59 @@ def installed_fingerprint(skills: Path) -> str:
     return sha256_json({folder.name: Snapshot.read(folder).digest for folder in sorted(skills.iterdir())})
 
 
+@dataclass(frozen=True)
+class Room:
+    """The folders of one attempt: the work with its seed files, and the installed skills."""
+
+    root: Path
+
+    @classmethod
+    def make(cls, task: LoadedTask, skill: Skill, scratch: Path | None = None) -> Room:
+        """Make a fresh one below a scratch folder."""
+        room = cls(Path(tempfile.mkdtemp(prefix="evolve-cell-", dir=scratch)))
+        try:
+            task.seed.write_scratch(room.work)
+            skill.files.write_scratch(room.skills / skill.name)
+        except BaseException:
+            room.remove()
+            raise
+        return room
+
+    @property
+    def work(self) -> Path:
+        """Where the agent works."""
+        return self.root / "work"
+
+    @property
+    def skills(self) -> Path:
+        """Where the skills are installed."""
+        return self.root / "skills"
+
+    def remove(self) -> bool:
+        """Remove it; false when something of it is left."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        return not self.root.exists()
+
+
 def _measure(
-    cell: PlannedCell, task: LoadedTask, skill: Skill, agent: Agent, sandbox: Sandbox, root: Path
+    cell: PlannedCell, task: LoadedTask, room: Room, agent: Agent, sandbox: Sandbox, phase: Callable[[Phase], None]
 ) -> _Measured:
-    work, skills = root / "work", root / "skills"
-    task.seed.write_scratch(work)
-    skill.files.write_scratch(skills / skill.name)
     expected = cell.identity.fingerprint
-    if installed_fingerprint(skills) != expected:
+    if installed_fingerprint(room.skills) != expected:
         return _Measured(
             SessionEnd("", usage=_NO_USAGE), ErrorKind.CONTAMINATED, "the installed skill is not the planned one"
         )
-    end = agent.run(Session(task=task.task, work=work, skills=skills, seed=cell.identity.seed))
-    if installed_fingerprint(skills) != expected:
+    phase("agent")
+    end = agent.run(Session(task=task.task, work=room.work, skills=room.skills, seed=cell.identity.seed))
+    if installed_fingerprint(room.skills) != expected:
         return _Measured(end, ErrorKind.CONTAMINATED, "the skill changed while the agent ran")
     if end.kind is not None:
         return _Measured(end, end.kind, end.detail)
-    work_digest = Snapshot.read(work).digest
-    submission = Submission(reply=end.reply, folder=work)
+    work_digest = Snapshot.read(room.work).digest
+    submission = Submission(reply=end.reply, folder=room.work)
+    phase("verify")
     verified = verify(task, submission, sandbox)
+    phase("oracle")
     judged = judge(task, submission, sandbox)
     kind = None if judged.passed else ErrorKind.ORACLE_FAILED
     kind = kind if verified.passed else ErrorKind.VERIFY_FAILED
@@ -76,18 +114,40 @@ def _measure(
 
 
 def run_cell(
-    cell: PlannedCell, task: LoadedTask, skill: Skill, agent: Agent, sandbox: Sandbox, *, attempt: int
+    cell: PlannedCell,
+    task: LoadedTask,
+    skill: Skill,
+    agent: Agent,
+    sandbox: Sandbox,
+    *,
+    attempt: int,
+    make_room: Callable[[], Room] | None = None,
+    phase: Callable[[Phase], None] = lambda _: None,
 ) -> Attempt:
-    """Make one attempt at a cell; whatever goes wrong is told by the row's error kind."""
-    root = Path(tempfile.mkdtemp(prefix="evolve-cell-"))
+    """Make one attempt at a cell; whatever goes wrong is told by the row's error kind.
+
+    Args:
+        cell: What is measured.
+        task: Its task.
+        skill: The skill of its arm.
+        agent: Who works.
+        sandbox: Where what was written is executed by checks.
+        attempt: The number of this attempt, from 1.
+        make_room: Gives the attempt's fresh folders; by default they are made below the system's temporary folder.
+        phase: Told what begins.
+
+    """
+    room: Room | None = None
     try:
-        measured = _measure(cell, task, skill, agent, sandbox, root)
+        phase("workspace")
+        room = make_room() if make_room else Room.make(task, skill)
+        measured = _measure(cell, task, room, agent, sandbox, phase)
     except (EvolveError, OSError) as error:
         measured = _Measured(SessionEnd("", usage=_NO_USAGE), ErrorKind.INFRA_ERROR, str(error))
     finally:
-        shutil.rmtree(root, ignore_errors=True)
-    if root.exists():
-        measured = _Measured(measured.end, ErrorKind.CLEANUP_FAILURE, f"{root} could not be removed")
+        removed = room is None or room.remove()
+    if room is not None and not removed:
+        measured = _Measured(measured.end, ErrorKind.CLEANUP_FAILURE, f"{room.root} could not be removed")
     reply = redact(measured.end.reply)
     row = Row(
         key=cell.identity.digest(),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evolve.records.plan import Plan, PlannedCell
+from evolve.bench.forecast import Forecast
+from evolve.records.plan import PlannedCell
 from evolve.records.row import Row
 
 
@@ -15,9 +17,11 @@ class Totals:
     """The totals of a plan; money in micro-USD, time in seconds; ``None`` is unknown, never zero."""
 
     cells: int
+    done: int
     to_pay: int
     canaries: int
     reused: int
+    blocked: int
     upper_micros: int | None
     expected_micros: int | None
     expected_s: float | None
@@ -27,10 +31,11 @@ class Totals:
 
 @dataclass(frozen=True)
 class History:
-    """What cells of one agent cost before: medians by task, and over all of them."""
+    """What cells of one agent cost before, by task: medians, and the largest cost in micro-USD."""
 
     seconds: Mapping[str, float]
     micros: Mapping[str, float]
+    largest_micros: Mapping[str, int]
 
     @classmethod
     def of(cls, rows: Iterable[Row], agent_sha256: str) -> History:
@@ -44,7 +49,7 @@ class History:
                 seconds.setdefault(row.identity.task, []).append(row.usage.session_ms / 1000)
             if row.usage.cost_usd_micros is not None:
                 micros.setdefault(row.identity.task, []).append(row.usage.cost_usd_micros)
-        return cls(_medians(seconds), _medians(micros))
+        return cls(_medians(seconds), _medians(micros), {task: round(max(found)) for task, found in micros.items()})
 
 
 def _medians(values: dict[str, list[float]]) -> dict[str, float]:
@@ -61,25 +66,30 @@ def _expected(cells: Sequence[PlannedCell], known: Mapping[str, float]) -> float
     return sum(known.get(cell.identity.task, usual) for cell in cells)
 
 
-def totals(plan: Plan, history: History, worst_micros: Mapping[str, int | None]) -> Totals:
-    """Add a plan up.
+def totals(
+    forecasts: Sequence[Forecast], history: History, worst_micros: Callable[[PlannedCell], int | None]
+) -> Totals:
+    """Add up what will happen.
 
     Args:
-        plan: The plan.
+        forecasts: What will happen to each cell.
         history: What such cells cost before.
-        worst_micros: The most that a cell of each task can cost.
+        worst_micros: The most that one attempt at a cell can cost.
 
     """
-    paid = [cell for cell in plan.cells if cell.action != "reuse"]
-    reused = [cell for cell in plan.cells if cell.action == "reuse"]
-    worst = [worst_micros[cell.identity.task] for cell in paid]
+    count = Counter(forecast.action for forecast in forecasts)
+    paid = [forecast.cell for forecast in forecasts if forecast.action in ("fresh", "canary")]
+    reused = [forecast.cell for forecast in forecasts if forecast.action == "reuse"]
+    worst = [worst_micros(cell) for cell in paid]
     upper = None if any(cost is None for cost in worst) else sum(cost or 0 for cost in worst)
     expected, saved = _expected(paid, history.micros), _expected(reused, history.micros)
     return Totals(
-        cells=len(plan.cells),
+        cells=len(forecasts),
+        done=count["done"],
         to_pay=len(paid),
-        canaries=sum(cell.action == "canary" for cell in paid),
+        canaries=count["canary"],
         reused=len(reused),
+        blocked=count["blocked"],
         upper_micros=upper,
         expected_micros=None if expected is None else round(expected),
         expected_s=_expected(paid, history.seconds),

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from evolve.agents.base import Agent
+from evolve.bench.books import PLAN_FILE
 from evolve.bench.estimate import History, Totals, totals
-from evolve.bench.journal import JOURNAL_FILE
-from evolve.bench.measured import measured_rows
+from evolve.bench.forecast import Forecast, forecast
+from evolve.bench.journal import JOURNAL_FILE, read_state
+from evolve.bench.means import Means
+from evolve.bench.measured import stream_rows
 from evolve.bench.plan import Group, PlanArm, SweepRequest, make_plan
+from evolve.bench.progress import Progress
 from evolve.bench.reuse import ReuseIndex, build_index
-from evolve.bench.runner import PLAN_FILE, Means, Progress, RunOptions, SweepResult, prompt_bytes, run_sweep
+from evolve.bench.runner import RunOptions, SweepResult, begin_sweep, run_sweep
 from evolve.corpus.loading import Corpus
 from evolve.digest import sha256_json
-from evolve.errors import InputError
+from evolve.errors import EvolveError, InputError
 from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, write_overlay
 from evolve.records.base import read_json
 from evolve.records.kinds import Role
@@ -77,15 +82,38 @@ class Bench:
             index = build_index(self.workspace.sweeps, now=now, max_age_days=days, only=only)
         return make_plan(request, self.policy, index, now)
 
-    def totals(self, request: SweepRequest, plan: Plan) -> Totals:
-        """Add a plan up: what it costs at the most, what it should cost by the rows that exist, what reuse saves."""
-        rows = (row for path in self.workspace.sweeps.glob(f"*/{JOURNAL_FILE}") for row in measured_rows(path.parent))
-        worst: dict[str, int | None] = {}
-        for group in request.groups:
-            longest = max(len(arm.skill.body.encode()) for arm in group.arms)
-            for task in group.tasks:
-                worst[task.id] = self.agent.worst_cost_micros(task.task.limits, prompt_bytes(task, longest))
-        return totals(plan, History.of(rows, sha256_json(request.agent)), worst)
+    def forecast(self, request: SweepRequest, plan: Plan, refusal: str | None) -> tuple[list[Forecast], Totals]:
+        """Say what will happen to each cell of a plan, and add it up; nothing is spent or written.
+
+        Args:
+            request: What is to be measured.
+            plan: Its plan.
+            refusal: Why the sweep would not be begun, if that is so.
+
+        """
+        state = read_state(self.workspace.sweeps / plan.sweep / JOURNAL_FILE)
+        history = self._history()
+        worst = self._means(_skills_of(request), history).worst_micros
+        cells = forecast(plan, state, self.options.budget.limits, worst, refusal)
+        return cells, totals(cells, history, worst)
+
+    def _history(self) -> History:
+        """Return what cells of this agent cost before."""
+        sweeps = sorted(path.parent for path in self.workspace.sweeps.glob(f"*/{JOURNAL_FILE}"))
+        rows = (row for sweep in sweeps for row in _readable_rows(sweep))
+        return History.of(rows, sha256_json(self.agent.identity))
+
+    def begin(self, plan: Plan, overlays: tuple[FrozenOverlay, ...]) -> bool:
+        """Write down that a sweep begins, before anything is spent; false when it had begun already.
+
+        Frozen copies of its overlays lie in its folder before its journal does, for a resume.
+        """
+        folder = self.workspace.sweeps / plan.sweep
+        for overlay in overlays:
+            frozen = folder / FROZEN_FOLDER / overlay.digest[:12]
+            if not frozen.exists():
+                write_overlay(frozen, overlay, staging=self.workspace.staging)
+        return begin_sweep(folder, plan)
 
     def run(
         self,
@@ -94,14 +122,10 @@ class Bench:
         overlays: tuple[FrozenOverlay, ...] = (),
         enough: Callable[[tuple[Row, ...]], bool] | None = None,
     ) -> SweepResult:
-        """Run a sweep to its end; frozen copies of its overlays lie in its folder, for a resume."""
+        """Run a sweep to its end."""
         folder = self.workspace.sweeps / plan.sweep
-        for overlay in overlays:
-            frozen = folder / FROZEN_FOLDER / overlay.digest[:12]
-            if not frozen.exists():
-                write_overlay(frozen, overlay)
-        skills = {arm.name: arm.skill for arm in request.arms}
-        return run_sweep(folder, plan, self._means(skills), replace(self.options, enough=enough))
+        self.begin(plan, overlays)
+        return run_sweep(folder, plan, self._means(_skills_of(request)), replace(self.options, enough=enough))
 
     def measure(
         self,
@@ -144,7 +168,9 @@ class Bench:
             raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")
         return skill
 
-    def _means(self, skills: dict[str, Skill]) -> Means:
+    def _means(self, skills: dict[str, Skill], history: History | None = None) -> Means:
+        if history is None and self.options.budget.limits.usd_micros is not None:
+            history = self._history()
         return Means(
             agent=self.agent,
             sandbox=self.sandbox,
@@ -152,7 +178,19 @@ class Bench:
             skills=skills,
             sweeps=self.workspace.sweeps,
             progress=self.progress,
+            largest_micros=history.largest_micros if history else {},
         )
+
+
+def _skills_of(request: SweepRequest) -> dict[str, Skill]:
+    return {arm.name: arm.skill for arm in request.arms}
+
+
+def _readable_rows(sweep: Path) -> Iterator[Row]:
+    """Yield the rows of a sweep; one that is damaged says nothing about costs."""
+    with contextlib.suppress(EvolveError, OSError):
+        for _, row in stream_rows(sweep):
+            yield row
 
 
 def _changed(folder: Path, what: str) -> InputError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE, fold, parse_event, read_events
-from evolve.digest import sha256_file
-from evolve.records.base import read_jsonl
+from evolve.bench.journal import JOURNAL_FILE, parse_event, read_state
+from evolve.digest import sha256_bytes, sha256_file
+from evolve.records.base import parse_json
 from evolve.records.event import Event
 from evolve.records.row import Row
 
@@ -24,11 +25,11 @@ def _last_event(path: Path) -> Event | None:
     return parse_event(lines[-2], str(path))
 
 
-def measured_rows(sweep: Path) -> list[Row]:
-    """Return the rows that a sweep settled itself or reused.
+def stream_rows(sweep: Path) -> Iterator[tuple[str, Row]]:
+    """Yield (digest, row) of every row that a sweep settled itself or reused, one at a time.
 
-    ``rows.jsonl`` is read only where the journal's last event holds its digest; else the rows come out of the
-    journal, event by event.
+    ``rows.jsonl`` is read only where the journal's last event holds its digest, and its lines are canonical; else
+    the rows come out of the journal, event by event.
 
     Raises:
         EvidenceFault: The journal is damaged.
@@ -37,8 +38,18 @@ def measured_rows(sweep: Path) -> list[Row]:
     """
     journal, rows = sweep / JOURNAL_FILE, sweep / ROWS_FILE
     if not journal.exists():
-        return []
+        return
     last = _last_event(journal)
     if last is not None and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256:
-        return list(read_jsonl(Row, rows))
-    return list(fold(read_events(journal)).settled.values())
+        with rows.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                bare = line.rstrip(b"\n")
+                yield sha256_bytes(bare), parse_json(Row, bare, f"{rows}:{number}")
+        return
+    for row in read_state(journal).settled.values():
+        yield row.digest(), row
+
+
+def measured_rows(sweep: Path) -> list[Row]:
+    """Return the rows that a sweep settled itself or reused; raises as :func:`stream_rows` does."""
+    return [row for _, row in stream_rows(sweep)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from evolve.bench.identity import cell_identity, cell_seed
 from evolve.bench.reuse import ReuseIndex
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_json
+from evolve.records.base import lean
 from evolve.records.kinds import Role
 from evolve.records.plan import Arm, Plan, PlannedCell, Purpose, Source
 from evolve.records.policy import Policy
@@ -76,7 +78,7 @@ class SweepRequest:
         return f"{self.purpose}-{name}-{sha256_json(content)[:12]}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Slot:
     arm: PlanArm
     task: LoadedTask
@@ -108,15 +110,15 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
         blocks = [(run, task) for run in range(request.runs) for task in rng.sample(tasks, len(tasks))]
         orders = balanced_orders(len(group.arms), len(blocks), rng)
         first_runs = {
-            (task.id, arm.name): cell_identity(task, arm.skill.fingerprint, request.agent, request.sandbox, 0)
-            for arm in group.arms
+            (task.id, arm.name): cell_identity(task, fingerprint, request.agent, request.sandbox, 0)
+            for arm, fingerprint in ((arm, arm.skill.fingerprint) for arm in group.arms)
             for task in tasks
         }
         for (run, task), order in zip(blocks, orders, strict=True):
             for position in order:
                 arm = group.arms[position]
                 update = {"run": run, "seed": cell_seed(task.id, run)}
-                identity = first_runs[task.id, arm.name].model_copy(update=update)
+                identity = lean(first_runs[task.id, arm.name].model_copy(update=update))
                 slots.append(_Slot(arm=arm, task=task, run=run, identity=identity))
     return slots
 
@@ -146,18 +148,20 @@ def make_plan(request: SweepRequest, policy: Policy, index: ReuseIndex, now: dat
             reasons[number] = reusable
         else:
             found[number] = reusable.source
-            reasons[number] = f"measured {reusable.source.measured_at:%Y-%m-%d} in {reusable.source.sweep}"
+            reasons[number] = sys.intern(f"measured {reusable.measured_at:%Y-%m-%d} in {reusable.sweep}")
     canaries = _choose_canaries(found, slots, policy.canaries, sweep)
     cells = tuple(
-        PlannedCell(
-            index=number,
-            arm=slot.arm.name,
-            role=slot.arm.role,
-            split=slot.task.task.split,
-            identity=slot.identity,
-            action="canary" if number in canaries else "reuse" if number in found else "fresh",
-            reason=reasons[number],
-            source=found.get(number),
+        lean(
+            PlannedCell(
+                index=number,
+                arm=slot.arm.name,
+                role=slot.arm.role,
+                split=slot.task.task.split,
+                identity=slot.identity,
+                action="canary" if number in canaries else "reuse" if number in found else "fresh",
+                reason=reasons[number],
+                source=found.get(number),
+            )
         )
         for number, slot in enumerate(slots)
     )
@@ -169,6 +173,7 @@ def make_plan(request: SweepRequest, policy: Policy, index: ReuseIndex, now: dat
         runs=request.runs,
         max_attempts=policy.max_attempts,
         outage_streak=policy.outage_streak,
+        cache=policy.cache,
         agent=request.agent,
         arms=tuple(arm.record() for arm in request.arms),
         cells=cells,

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import sys
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from evolve.bench.journal import JOURNAL_FILE
-from evolve.bench.measured import measured_rows
+from evolve.bench.measured import stream_rows
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
+from evolve.records.base import lean
 from evolve.records.kinds import Role
 from evolve.records.plan import Source
 from evolve.records.row import Row
 
 REPLIES_FOLDER = "replies"
+SOURCES_DIFFER = "two sources differ"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reusable:
-    """A row that may be reused, and where it was measured."""
+    """Where a reusable row was measured, and a digest of what came out; the row itself is not kept in memory."""
 
-    row: Row
-    source: Source
-    reply: Path | None
+    sweep: str
+    row_sha256: str
+    measured_at: datetime
+    outcome: bytes
+
+    @property
+    def source(self) -> Source:
+        """The row as a plan names it."""
+        return lean(Source(sweep=self.sweep, row_sha256=self.row_sha256, measured_at=self.measured_at))
 
 
 @dataclass
@@ -39,9 +49,10 @@ class ReuseIndex:
         return self.rows.get(key) or self.refusals.get(key, "never measured")
 
 
-def outcome_of(row: Row) -> tuple[object, ...]:
-    """Return what two measurements of one deterministic cell must agree on."""
-    return (row.resolved, row.kind, row.reply_sha256, row.work_sha256)
+def outcome_of(row: Row) -> bytes:
+    """Return a digest of what two sources of one row must agree on."""
+    outcome = (row.resolved, row.kind, row.reply_sha256, row.work_sha256)
+    return hashlib.blake2b(repr(outcome).encode(), digest_size=16).digest()
 
 
 def stored_reply(sweep: Path, digest: str) -> Path:
@@ -61,29 +72,27 @@ def build_index(sweeps: Path, *, now: datetime, max_age_days: int, only: str | N
     oldest = now - timedelta(days=max_age_days)
     for path in sorted(sweeps.glob(f"{only or '*'}/{JOURNAL_FILE}")):
         with contextlib.suppress(EvolveError, OSError):
-            for row in measured_rows(path.parent):
-                _add(index, row, path.parent, oldest, now)
+            for digest, row in stream_rows(path.parent):
+                _add(index, row, digest, path.parent, oldest, now)
     return index
 
 
-def _add(index: ReuseIndex, row: Row, sweep: Path, oldest: datetime, now: datetime) -> None:
+def _add(index: ReuseIndex, row: Row, digest: str, sweep: Path, oldest: datetime, now: datetime) -> None:
     key = row.key
-    if row.reused is not None or index.refusals.get(key) == "two sources differ":
+    if row.reused is not None or index.refusals.get(key) == SOURCES_DIFFER:
         return
     refusal = _refusal(row, sweep, oldest, now)
     if refusal:
         if key not in index.rows:
             index.refusals[key] = refusal
         return
-    known = index.rows.get(key)
-    if known is not None and outcome_of(known.row) != outcome_of(row):
+    known, outcome = index.rows.get(key), outcome_of(row)
+    if known is not None and known.outcome != outcome:
         del index.rows[key]
-        index.refusals[key] = "two sources differ"
+        index.refusals[key] = SOURCES_DIFFER
         return
-    if known is None or row.measured_at < known.row.measured_at:
-        source = Source(sweep=sweep.name, row_sha256=row.digest(), measured_at=row.measured_at)
-        reply = stored_reply(sweep, row.reply_sha256) if row.reply_sha256 else None
-        index.rows[key] = Reusable(row=row, source=source, reply=reply)
+    if known is None or row.measured_at < known.measured_at:
+        index.rows[key] = Reusable(sys.intern(sweep.name), digest, row.measured_at, outcome)
 
 
 def _refusal(row: Row, sweep: Path, oldest: datetime, now: datetime) -> str | None:

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol
 
 from evolve.bench.breaker import Breaker
@@ -60,6 +61,7 @@ class Scheduler:
         worst_micros: The most that a cell can cost, or ``None``.
         folded: Told of each cell in plan order, with all of its attempts; true when no more cells are needed.
         grace_s: How long running cells may go on after a stop.
+        tick: Called at least twice a second while cells run.
 
     """
 
@@ -71,6 +73,7 @@ class Scheduler:
     worst_micros: Callable[[PlannedCell], int | None]
     folded: Callable[[PlannedCell, list[Attempt]], bool]
     grace_s: float = 10.0
+    tick: Callable[[], None] = lambda: None
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -78,6 +81,7 @@ class Scheduler:
         self._flights: deque[_Flight] = deque()
         self._retries: deque[_Flight] = deque()
         self._running: dict[int, CellSpec] = {}
+        self._announced: set[int] = set()
         self._enough = False
 
     def run(self, cells: Sequence[PlannedCell]) -> None:
@@ -113,13 +117,21 @@ class Scheduler:
             if self._retries:
                 self._submit(self._retries.popleft().cell)
             elif not waiting or len(self._flights) >= WINDOW_FACTOR * self.executor.workers:
-                return
+                break
             elif self._admitted(waiting[0]):
                 flight = _Flight(waiting.popleft())
                 self._flights.append(flight)
                 self._submit(flight.cell)
             else:
-                return
+                break
+        self._announce(waiting)
+
+    def _announce(self, waiting: deque[PlannedCell]) -> None:
+        """Tell the executor which cells come next, as far as the window reaches."""
+        for cell in islice(waiting, self.executor.workers):
+            if cell.index not in self._announced:
+                self._announced.add(cell.index)
+                self.executor.prepare(cell)
 
     def _admitted(self, cell: PlannedCell) -> bool:
         if self.budget.reason is not None:
@@ -161,7 +173,7 @@ class Scheduler:
             try:
                 return self._arrived.get(timeout=min(left, POLL_S))
             except queue.Empty:
-                continue
+                self.tick()
 
     def _again(self, flight: _Flight) -> bool:
         kind = flight.attempts[-1].row.kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evolve.bench.measured import measured_rows
+from evolve.bench.measured import stream_rows
 from evolve.bench.reuse import stored_reply
 from evolve.digest import sha256_bytes
 from evolve.errors import EvidenceFault
@@ -47,7 +47,7 @@ class Sources:
 
     def _rows_of(self, sweep: str) -> dict[str, Row]:
         if sweep not in self._rows:
-            self._rows[sweep] = {row.digest(): row for row in measured_rows(self._sweeps / sweep)}
+            self._rows[sweep] = dict(stream_rows(self._sweeps / sweep))
         return self._rows[sweep]
 
     def _copy_reply(self, origin: Path, digest: str, task: str) -> None:

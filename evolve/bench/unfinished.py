@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE, fold, read_events
-from evolve.bench.runner import PLAN_FILE, generation_of
+from evolve.bench.books import PLAN_FILE
+from evolve.bench.journal import JOURNAL_FILE, read_state
+from evolve.bench.runner import generation_of
 from evolve.errors import EvolveError
 from evolve.records.base import read_json
 from evolve.records.plan import Plan
@@ -28,7 +29,7 @@ def latest_unfinished_sweep(sweeps: Path, undecided: Collection[str]) -> Path | 
             if path.parent.name in undecided:
                 return path.parent
             by_hand = generation_of(read_json(Plan, path.with_name(PLAN_FILE))) is None
-            if by_hand and not fold(read_events(path)).finished:
+            if by_hand and not read_state(path).finished:
                 return path.parent
         except EvolveError:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from evolve.errors import ExitCode
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would be measured, and stop.")
 @click.option("--reuse", default="auto", show_default=True, metavar="SWEEP|auto", help="Whose incumbent rows to reuse.")
 @click.option("--no-reuse", is_flag=True, help="Measure the incumbent afresh.")
-@click.option("--stop-when-decided", is_flag=True, help="Stop once no outcome of the rest could be promoted.")
+@click.option("--stop-when-decided", is_flag=True, help="Stop once no outcome of the rest could change the decision.")
 @run_options
 @json_option
 def command(
@@ -52,15 +51,11 @@ def command(
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
         confirmation = Confirmation(bench, incumbent, frozen)
         if plan_only:
-            from evolve.cli.plans import plan_text
+            from evolve.cli.plans import plan_text, plan_value
 
-            hopeless = confirmation.hopeless()
-            if hopeless is not None:
-                bench.progress.note(f"this look would be refused: {hopeless}")
             plan = confirmation.plan(reuse=reused)
-            totals = bench.totals(confirmation.request(), plan)
-            value = {"plan": plan.json_value(), "totals": asdict(totals)}
-            emit(value, plan_text(plan, totals), as_json=as_json)
+            forecasts, totals = bench.forecast(confirmation.request(), plan, confirmation.refusal())
+            emit(plan_value(plan, forecasts, totals), plan_text(forecasts, totals), as_json=as_json)
             return ExitCode.DONE
         evidence = confirmation.run(reuse=reused, stop_when_decided=stop_when_decided)
     folder = workspace.relative(evidence.folder)

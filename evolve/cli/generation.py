@@ -22,7 +22,7 @@ from evolve.cli.run_options import options_of, run_options
 )
 @click.option("--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed.")
 @click.option("--branch", help="Commit on this branch; a new one is made at HEAD.")
-@click.option("--stop-when-decided", is_flag=True, help="Stop confirming once no outcome could be promoted.")
+@click.option("--stop-when-decided", is_flag=True, help="Stop confirming once no outcome could change the decision.")
 @run_options
 @json_option
 def command(

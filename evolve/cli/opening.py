@@ -8,7 +8,8 @@ from pathlib import Path
 
 from evolve.agents.chat import ChatAgent
 from evolve.bench.measure import Bench
-from evolve.bench.runner import Progress, RunOptions
+from evolve.bench.progress import Progress
+from evolve.bench.runner import RunOptions
 from evolve.cli.progress import progress_for
 from evolve.corpus.checked import check_unchecked
 from evolve.corpus.loading import load_corpus

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from typing import Any
 
 import click
@@ -13,7 +14,9 @@ from evolve.errors import EvolveError
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document; events go to standard error, one a line."
+)
 
 
 def plain(text: str) -> str:
@@ -34,14 +37,22 @@ def emit(value: Any, text: str, *, as_json: bool) -> None:
         say(text)
 
 
+def emit_event(event: str, **fields: Any) -> None:
+    """Print an event as one line of JSON to standard error, at once."""
+    click.echo(json.dumps({"event": event, "at": round(time.time(), 3), **fields}), err=True)
+    sys.stderr.flush()
+
+
 def print_error(error: EvolveError, *, as_json: bool) -> None:
-    """Print an error with its remedy to standard error; as JSON also to standard output."""
+    """Print an error with its remedy to standard error; as JSON to standard output, and as an event."""
     from evolve.redact import redact
 
     message = redact(error.message)
     if as_json:
-        value = {"error": {"code": error.code, "message": message, "hint": error.hint}}
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True))
+        fields = {"code": error.code, "message": message, "hint": error.hint}
+        click.echo(json.dumps({"error": fields}, indent=2, ensure_ascii=False, sort_keys=True))
+        emit_event("error", **fields)
+        return
     say(f"error: {message}", err=True)
     if error.hint:
         say(f"  try: {error.hint}", err=True)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
 from evolve.bench.estimate import Totals
+from evolve.bench.forecast import Forecast
 from evolve.cli.output import table
 from evolve.records.plan import Plan
 
@@ -19,11 +24,21 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / 60:.1f} min" if seconds >= 120 else f"{seconds:.0f} s"
 
 
-def plan_text(plan: Plan, totals: Totals) -> str:
+def plan_text(forecasts: Sequence[Forecast], totals: Totals) -> str:
     """Return every planned cell with what will happen to it, and the totals."""
-    rows = [[str(c.index), c.identity.task, c.arm, str(c.identity.run), c.action, c.reason] for c in plan.cells]
-    fresh = totals.to_pay - totals.canaries
-    counts = [("fresh", fresh), ("canary", totals.canaries), ("reuse", totals.reused)]
+    rows = []
+    for forecast in forecasts:
+        cell = forecast.cell
+        rows.append(
+            [str(cell.index), cell.identity.task, cell.arm, str(cell.identity.run), forecast.action, forecast.reason]
+        )
+    counts = [
+        ("done", totals.done),
+        ("fresh", totals.to_pay - totals.canaries),
+        ("canary", totals.canaries),
+        ("reuse", totals.reused),
+        ("blocked", totals.blocked),
+    ]
     cells = ", ".join(f"{count} {action}" for action, count in counts if count)
     return "\n".join(
         [
@@ -34,3 +49,19 @@ def plan_text(plan: Plan, totals: Totals) -> str:
             f"reuse saves: {money(totals.saved_micros)}, {duration(totals.saved_s)}",
         ]
     )
+
+
+def plan_value(plan: Plan, forecasts: Sequence[Forecast], totals: Totals) -> dict[str, Any]:
+    """Return the same for programs."""
+    cells = [
+        {
+            "cell": forecast.cell.index,
+            "task": forecast.cell.identity.task,
+            "arm": forecast.cell.arm,
+            "run": forecast.cell.identity.run,
+            "action": forecast.action,
+            "reason": forecast.reason,
+        }
+        for forecast in forecasts
+    ]
+    return {"plan": plan.json_value(), "cells": cells, "totals": asdict(totals)}

@@ -1,4 +1,4 @@
-"""Telling what a sweep does: a bar on a terminal, plain lines elsewhere."""
+"""Telling what a sweep does: live lines on a terminal, plain lines elsewhere, JSON events for programs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from evolve.cli.output import plain, say
+from evolve.bench.cell import Phase
+from evolve.cli.output import emit_event, plain, say
+from evolve.cli.plans import duration, money
+from evolve.cli.tally import Tally
+from evolve.records.cell_spec import CellSpec
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+    from evolve.bench.progress import Progress
 
 TITLES = {
     "baseline": "incumbents on train",
@@ -19,7 +26,7 @@ TITLES = {
     "selection": "candidates on selection",
     "sealed": "candidate against incumbent on sealed",
 }
-HEARTBEAT_S = 30.0
+HEARTBEAT_S = 60.0
 
 
 def title(plan: Plan) -> str:
@@ -27,129 +34,250 @@ def title(plan: Plan) -> str:
     return TITLES[plan.purpose]
 
 
-class SilentProgress:
-    """Says only what the user must know, on standard error."""
-
-    def sweep_started(self, plan: Plan, to_pay: int) -> None:
-        """Say nothing."""
-
-    def cell_started(self, cell: PlannedCell) -> None:
-        """Say nothing."""
-
-    def cell_ended(self, row: Row) -> None:
-        """Say nothing."""
-
-    def sweep_ended(self) -> None:
-        """Say nothing."""
-
-    def note(self, text: str) -> None:
-        """Print a note."""
-        say(text, err=True)
+def outcome(row: Row) -> str:
+    """Return how an attempt ended, in a few words."""
+    if row.void:
+        return f"void: {row.kind}: {row.detail}"
+    if row.kind is None:
+        return "resolved"
+    return f"failed: {row.kind}"
 
 
-class LineProgress:
-    """One plain, flushed line an event, without control codes; a sign of life every half minute."""
+def _cell_name(cell: PlannedCell) -> str:
+    return f"{cell.identity.task} run {cell.identity.run} ({cell.arm})"
+
+
+class Teller:
+    """Keeps the totals, and says that it lives when nothing else was said for a minute."""
 
     def __init__(self) -> None:
-        self._done = 0
-        self._resolved = 0
-        self._to_pay = 0
-        self._spoke = 0.0
+        self.tally = Tally(0)
+        self._spoke = time.monotonic()
+
+    def spoke(self) -> None:
+        """Remember that something was just said."""
+        self._spoke = time.monotonic()
+
+    def heartbeat(self) -> None:
+        """Say that the sweep goes on."""
+
+    def begin(self, plan: Plan, to_pay: int) -> None:
+        """Begin to count a sweep."""
+        self.tally = Tally(to_pay, sum(cell.action == "reuse" for cell in plan.cells))
+        self.spoke()
+
+    def cell_phase(self, cell: PlannedCell, phase: Phase) -> None:
+        """Take what an attempt does from now on."""
+
+    def cell_cancelled(self, spec: CellSpec) -> None:
+        """Take an attempt that was given up."""
+
+    def spent(self, why: str, cost_usd_micros: int | None) -> None:
+        """Count what no row accounts for."""
+        self.tally.spend(cost_usd_micros)
+
+    def tick(self) -> None:
+        """Say that the sweep goes on, when it was silent for a minute."""
+        if time.monotonic() - self._spoke >= HEARTBEAT_S:
+            self.heartbeat()
+            self.spoke()
+
+
+class EventProgress(Teller):
+    """One JSON object a line on standard error; standard output is left to the result."""
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        emit_event(event, **fields)
+        self.spoke()
+
+    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
+        """Tell what is to be done."""
+        self.begin(plan, to_pay)
+        cells = len(plan.cells)
+        self._tell("sweep-started", sweep=plan.sweep, purpose=plan.purpose, cells=cells, to_pay=to_pay, workers=workers)
+
+    def _cell(self, event: str, spec: CellSpec, **fields: Any) -> None:
+        identity = spec.cell.identity
+        where = {"cell": spec.cell.index, "task": identity.task, "run": identity.run, "arm": spec.cell.arm}
+        self._tell(event, **where, attempt=spec.attempt, **fields)
+
+    def cell_started(self, spec: CellSpec) -> None:
+        """Tell that an attempt begins."""
+        self._cell("cell-started", spec)
+
+    def cell_ended(self, spec: CellSpec, row: Row) -> None:
+        """Tell what an attempt measured."""
+        self.tally.take(row)
+        usage = row.usage
+        self._cell(
+            "cell-ended",
+            spec,
+            resolved=row.resolved,
+            void=row.void,
+            kind=row.kind,
+            detail=row.detail,
+            cost_usd_micros=usage.cost_usd_micros,
+            session_ms=usage.session_ms,
+        )
+
+    def cell_cancelled(self, spec: CellSpec) -> None:
+        """Tell that an attempt was given up."""
+        self._cell("cell-cancelled", spec)
+
+    def spent(self, why: str, cost_usd_micros: int | None) -> None:
+        """Tell what no row accounts for."""
+        super().spent(why, cost_usd_micros)
+        self._tell("spent", why=why, cost_usd_micros=cost_usd_micros)
+
+    def heartbeat(self) -> None:
+        """Tell the totals."""
+        self._tell("heartbeat", **self.tally.value())
+
+    def sweep_ended(self) -> None:
+        """Tell the totals."""
+        self._tell("sweep-ended", **self.tally.value())
+
+    def note(self, text: str) -> None:
+        """Tell a note."""
+        self._tell("note", text=text)
+
+
+class LineProgress(Teller):
+    """One plain, flushed line an event, without control codes."""
 
     def _say(self, text: str) -> None:
         say(text, err=True)
         sys.stderr.flush()
-        self._spoke = time.monotonic()
+        self.spoke()
 
-    def sweep_started(self, plan: Plan, to_pay: int) -> None:
+    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
         """Print what is to be done."""
-        self._done, self._resolved, self._to_pay = 0, 0, to_pay
-        reused = sum(cell.action == "reuse" for cell in plan.cells)
+        self.begin(plan, to_pay)
         canaries = sum(cell.action == "canary" for cell in plan.cells)
+        reused = self.tally.reused
         extra = f", {reused} reused with {canaries} paid canaries" if reused or canaries else ""
-        self._say(f"{title(plan)}: {to_pay} cells to measure{extra} ({plan.sweep})")
+        at_once = f", {workers} at once" if workers > 1 else ""
+        self._say(f"{title(plan)}: {to_pay} cells to measure{extra}{at_once} ({plan.sweep})")
 
-    def cell_started(self, cell: PlannedCell) -> None:
-        """Say nothing yet."""
+    def cell_started(self, spec: CellSpec) -> None:
+        """Say nothing: the line comes when the cell has ended."""
 
-    def cell_ended(self, row: Row) -> None:
-        """Print void cells at once, and a sign of life now and then."""
-        self._done += 1
-        self._resolved += row.resolved
-        if row.void:
-            self._say(f"  void: {row.identity.task} ({row.arm}): {row.kind}: {row.detail}")
-        elif time.monotonic() - self._spoke >= HEARTBEAT_S:
-            self._say(f"  {self._done} of {self._to_pay} measured, {self._resolved} resolved")
+    def cell_ended(self, spec: CellSpec, row: Row) -> None:
+        """Print what became of the cell."""
+        self.tally.take(row)
+        width = len(str(self.tally.to_pay))
+        took = "" if row.usage.session_ms is None else f", {row.usage.session_ms / 1000:.1f} s"
+        again = f", attempt {spec.attempt}" if spec.attempt > 1 else ""
+        count = f"{self.tally.done:{width}d}/{self.tally.to_pay}"
+        self._say(f"  {count}  {_cell_name(spec.cell)}: {outcome(row)}{took}{again}")
+
+    def cell_cancelled(self, spec: CellSpec) -> None:
+        """Print which cell was given up."""
+        self._say(f"  given up: {_cell_name(spec.cell)}")
+
+    def heartbeat(self) -> None:
+        """Print the totals."""
+        self._say(f"  still at it: {self.tally.text()}")
 
     def sweep_ended(self) -> None:
-        """Print the count."""
-        if self._to_pay:
-            self._say(f"  {self._done} measured, {self._resolved} resolved")
+        """Print the totals."""
+        if self.tally.to_pay:
+            self._say(f"  {self.tally.text()}, in {duration(self.tally.elapsed_s)}")
 
     def note(self, text: str) -> None:
         """Print a note."""
         self._say(text)
 
 
-class BarProgress:
-    """One bar a sweep, on a terminal."""
+class BarProgress(Teller):
+    """On a terminal: one bar with the totals, and below it a line for each running cell with its phase."""
 
     def __init__(self) -> None:
-        self._bar: RichProgress | None = None
-        self._task: Any = None
-        self._resolved = 0
+        super().__init__()
+        self._live: RichProgress | None = None
+        self._overall: TaskID | None = None
+        self._lines: dict[int, TaskID] = {}
 
-    def sweep_started(self, plan: Plan, to_pay: int) -> None:
+    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
         """Show an empty bar."""
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
-        reused = sum(cell.action == "reuse" for cell in plan.cells)
-        note = f", {reused} reused" if reused else ""
-        self._resolved = 0
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=28),
+        self.begin(plan, to_pay)
+        self._live = Progress(
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=20),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[resolved]} resolved" + note),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[current]}"),
+            TextColumn("{task.fields[note]}", markup=False),
+            TimeElapsedColumn(),
             console=Console(stderr=True),
         )
-        self._bar.start()
-        self._task = self._bar.add_task(title(plan), total=to_pay, resolved=0, current="")
+        self._live.start()
+        self._overall = self._live.add_task(title(plan), total=to_pay, note="")
 
-    def cell_started(self, cell: PlannedCell) -> None:
-        """Show which task is under way."""
-        if self._bar is not None:
-            self._bar.update(self._task, current=f"{cell.identity.task} ({cell.arm})")
+    def _refresh(self) -> None:
+        if self._live is not None and self._overall is not None:
+            tally = self.tally
+            parts = [f"{tally.resolved} resolved"]
+            parts += [f"{count} {what}" for count, what in ((tally.reused, "reused"), (tally.void, "void")) if count]
+            parts += [money(tally.spent_micros)] if tally.spent_micros else []
+            parts += [f"{duration(tally.rest_s)} to go"] if tally.rest_s else []
+            self._live.update(self._overall, completed=tally.done, note=", ".join(parts))
 
-    def cell_ended(self, row: Row) -> None:
+    def cell_started(self, spec: CellSpec) -> None:
+        """Add a line for the cell."""
+        if self._live is not None:
+            name = plain(f"  {_cell_name(spec.cell)}")
+            self._lines[spec.cell.index] = self._live.add_task(name, total=None, note="starting")
+
+    def cell_phase(self, cell: PlannedCell, phase: Phase) -> None:
+        """Show the phase on the cell's line."""
+        line = self._lines.get(cell.index)
+        if self._live is not None and line is not None:
+            self._live.update(line, note=phase)
+
+    def _drop_line(self, spec: CellSpec) -> None:
+        line = self._lines.pop(spec.cell.index, None)
+        if self._live is not None and line is not None:
+            self._live.remove_task(line)
+
+    def cell_ended(self, spec: CellSpec, row: Row) -> None:
         """Advance the bar; a void cell is printed above it."""
-        if self._bar is None:
-            return
-        self._resolved += row.resolved
-        self._bar.update(self._task, advance=0 if row.void else 1, resolved=self._resolved)
+        self.tally.take(row)
+        self._drop_line(spec)
+        self._refresh()
         if row.void:
-            text = plain(f"void: {row.identity.task} ({row.arm}): {row.kind}: {row.detail}")
-            self._bar.console.print(text, markup=False, highlight=False)
+            self.note(f"{_cell_name(spec.cell)}: {outcome(row)}")
+
+    def cell_cancelled(self, spec: CellSpec) -> None:
+        """Take the cell's line away."""
+        self._drop_line(spec)
+
+    def tick(self) -> None:
+        """Show how time passes."""
+        self._refresh()
 
     def sweep_ended(self) -> None:
-        """Leave the bar as it stands."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        """Leave the bar as it stands, without the cells."""
+        if self._live is not None:
+            for line in self._lines.values():
+                self._live.remove_task(line)
+            self._lines.clear()
+            self._refresh()
+            self._live.stop()
+            self._live = None
 
     def note(self, text: str) -> None:
         """Print a note, above the bar where there is one."""
-        if self._bar is not None:
-            self._bar.console.print(plain(text), markup=False, highlight=False)
+        if self._live is not None:
+            self._live.console.print(plain(text), markup=False, highlight=False)
         else:
             say(text, err=True)
 
 
-def progress_for(*, as_json: bool) -> SilentProgress | LineProgress | BarProgress:
+def progress_for(*, as_json: bool) -> Progress:
     """Return the progress that fits where the output goes."""
     if as_json:
-        return SilentProgress()
+        return EventProgress()
     return BarProgress() if sys.stderr.isatty() else LineProgress()

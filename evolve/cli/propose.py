@@ -57,7 +57,7 @@ def _manual(skill: str, source: Path) -> str:
     spec = OverlaySpec(schema_id=OVERLAY_SCHEMA, skills=(skill,), operator="manual", parents=(incumbent.fingerprint,))
     overlay = single_file_overlay(incumbent, SKILL_FILE, read_text(source), spec)
     validate_overlay(overlay, incumbent, load_corpus(workspace.corpus), str(source))
-    return workspace.relative(store_overlay(workspace.overlays, overlay))
+    return workspace.relative(store_overlay(workspace, overlay))
 
 
 def _made(skill: str | None, operators: tuple[str, ...], *, as_json: bool) -> list[str]:
@@ -78,7 +78,7 @@ def _made(skill: str | None, operators: tuple[str, ...], *, as_json: bool) -> li
             except InputError as error:
                 refused.append(f"{slot.name}: {error.message}")
                 continue
-            made.append(workspace.relative(store_overlay(workspace.overlays, overlay)))
+            made.append(workspace.relative(store_overlay(workspace, overlay)))
     for line in refused:
         say(f"no proposal from {line}", err=True)
     if not made:

@@ -34,7 +34,7 @@ def command(what: str | None, output: Path | None, as_json: bool) -> None:
 
 
 def _found(workspace: Workspace, what: str | None) -> tuple[str, Path]:
-    from evolve.bench.runner import PLAN_FILE
+    from evolve.bench.books import PLAN_FILE
     from evolve.generation.state import STATE_FILE
     from evolve.promote.apply import evidence_of
 
@@ -55,8 +55,8 @@ def _found(workspace: Workspace, what: str | None) -> tuple[str, Path]:
 
 
 def _markdown(workspace: Workspace, what: str | None) -> str:
+    from evolve.bench.books import PLAN_FILE
     from evolve.bench.measured import ROWS_FILE
-    from evolve.bench.runner import PLAN_FILE
     from evolve.cli.generations import evidence_diff, evidence_of_generation
     from evolve.generation.state import open_generation
     from evolve.promote.evidence import read_evidence

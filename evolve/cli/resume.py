@@ -52,7 +52,7 @@ def command(what: str | None, as_json: bool, **limits: Any) -> None:
 
 
 def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *, as_json: bool) -> None:
-    from evolve.bench.runner import PLAN_FILE
+    from evolve.bench.books import PLAN_FILE
     from evolve.bench.unfinished import latest_unfinished_sweep
     from evolve.promote.ledger import read_ledger, undecided_sweeps
 
@@ -68,7 +68,7 @@ def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *
 
 
 def _finish(workspace: Workspace, bench: Bench, folder: Path, *, as_json: bool) -> None:
-    from evolve.bench.runner import PLAN_FILE
+    from evolve.bench.books import PLAN_FILE
     from evolve.overlays import read_overlay
     from evolve.promote.confirm import Confirmation
     from evolve.records.base import read_json

@@ -21,7 +21,7 @@ DIGITS = 6
 class GateInput:
     """Everything that a decision depends on.
 
-    ``stopped_early`` says that measuring ended because no outcome of the rest could lead to a promotion; the rows
+    ``stopped_early`` says that measuring ended because no outcome of the rest could change the decision; the rows
     must then show that by themselves.
     """
 
@@ -44,16 +44,14 @@ def decide(given: GateInput) -> Decision:
     if given.stopped_early:
         return _decide_early(given)
     results = _task_results(given)
-    differences = [Fraction(r.candidate_resolved - r.incumbent_resolved, r.runs) for r in results]
-    estimate = _estimate(results, differences)
-    test = _test(differences, given.policy, given.alpha)
+    estimate, test, gain = _judge(results, given)
     smallest = 0.5 ** len(results)
     if smallest > given.alpha:
         reason = _too_few_tasks(len(results), smallest, given.alpha)
         return Decision(
             outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=(reason,), estimates=(estimate,), test=test, tasks=results
         )
-    reasons = [*_harm(results, given.policy), *_gain(differences, estimate, test, given.policy)]
+    reasons = [*_harm(results, given.policy), *gain]
     refused = any(reason.blocking for reason in reasons)
     return Decision(
         outcome=Outcome.KEEP_INCUMBENT if refused else Outcome.PROMOTE,
@@ -64,56 +62,81 @@ def decide(given: GateInput) -> Decision:
     )
 
 
+def is_decided(given: GateInput) -> bool:
+    """Whether no outcome of the cells that were not measured can change the decision."""
+    return bool(cannot_pass(given)) or cannot_fail(given)
+
+
 def cannot_pass(given: GateInput) -> tuple[Reason, ...]:
     """Return why even the best outcome of every cell not measured would not be promoted; nothing when it might be.
 
     Each missing run is taken for one that the candidate resolves and the incumbent does not. Harm, gain and the
-    exact test can only get better with that, so that no other outcome could do more.
+    exact tests can only get better with that (the sign-flip p-value is the probability that the differences of a random
+    subset of the tasks sum to nothing or less, which no larger difference raises), so that no outcome could do more.
     """
-    results = _best_case(given)
+    results = _extreme_case(given, Role.CANDIDATE)
+    if harm := _harm(results, given.policy):
+        return tuple(harm)
+    _, _, gain = _judge(results, given)
+    return tuple(reason for reason in gain if reason.blocking)
+
+
+def cannot_fail(given: GateInput) -> bool:
+    """Whether even the worst outcome of every cell not measured would be promoted.
+
+    Each missing run is taken for one that the incumbent resolves and the candidate does not.
+    """
+    results = _extreme_case(given, Role.INCUMBENT)
+    if _harm(results, given.policy):
+        return False
+    return not any(reason.blocking for reason in _judge(results, given)[2])
+
+
+def _judge(results: tuple[TaskResult, ...], given: GateInput) -> tuple[Estimate, TestResult, list[Reason]]:
     differences = [Fraction(r.candidate_resolved - r.incumbent_resolved, r.runs) for r in results]
     estimate, test = _estimate(results, differences), _test(differences, given.policy, given.alpha)
-    reasons = [*_harm(results, given.policy), *_gain(differences, estimate, test, given.policy)]
-    return tuple(reason for reason in reasons if reason.blocking)
+    return estimate, test, _gain(differences, estimate, test, given.policy)
 
 
-def _best_case(given: GateInput) -> tuple[TaskResult, ...]:
+def _extreme_case(given: GateInput, winner: Role) -> tuple[TaskResult, ...]:
+    """Return the results with every missing run taken for one that only the winner resolves."""
     resolved: dict[tuple[str, Role], int] = defaultdict(int)
     measured: dict[tuple[str, Role], int] = defaultdict(int)
     for row in given.rows:
         if not row.void:
             resolved[(row.identity.task, row.role)] += row.resolved
             measured[(row.identity.task, row.role)] += 1
-    return tuple(
-        TaskResult(
-            task=task,
-            runs=given.runs,
-            incumbent_resolved=resolved[(task, Role.INCUMBENT)],
-            candidate_resolved=resolved[(task, Role.CANDIDATE)] + given.runs - measured[(task, Role.CANDIDATE)],
-        )
-        for task in sorted(given.tasks)
-    )
+    for task in given.tasks:
+        resolved[(task, winner)] += given.runs - measured[(task, winner)]
+    return _results_of(given, resolved)
 
 
 def _decide_early(given: GateInput) -> Decision:
-    blocking = cannot_pass(given)
-    if not blocking:
-        text = "measuring was stopped although the rest could have led to a promotion"
-        fault = Reason(code="stopped-too-early", text=text, blocking=True)
-        return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=(fault,))
     measured = sum(not row.void for row in given.rows)
     planned = 2 * given.runs * len(given.tasks)
-    stopped = Reason(
-        code="stopped-early",
-        text=f"decided after {measured} of {planned} cells: the best outcome of all others would not be promoted",
-        blocking=True,
-        numbers={"measured": measured, "planned": planned},
-    )
-    best = (
-        Reason(code=f"best-case-{r.code}", text=f"at best: {r.text}", blocking=True, numbers=r.numbers, tasks=r.tasks)
-        for r in blocking
-    )
-    return Decision(outcome=Outcome.KEEP_INCUMBENT, reasons=(stopped, *best))
+    numbers: dict[str, float | int | None] = {"measured": measured, "planned": planned}
+    count = f"decided after {measured} of {planned} cells"
+    if blocking := cannot_pass(given):
+        text = f"{count}: the best outcome of all others would not be promoted"
+        stopped = Reason(code="stopped-early", text=text, blocking=True, numbers=numbers)
+        best = (
+            Reason(
+                code=f"best-case-{r.code}", text=f"at best: {r.text}", blocking=True, numbers=r.numbers, tasks=r.tasks
+            )
+            for r in blocking
+        )
+        return Decision(outcome=Outcome.KEEP_INCUMBENT, reasons=(stopped, *best))
+    if cannot_fail(given):
+        results = _extreme_case(given, Role.INCUMBENT)
+        estimate, test, gain = _judge(results, given)
+        text = f"{count}: the figures take every other for the worst, and are promoted even so"
+        stopped = Reason(code="stopped-early", text=text, blocking=False, numbers=numbers)
+        return Decision(
+            outcome=Outcome.PROMOTE, reasons=(stopped, *gain), estimates=(estimate,), test=test, tasks=results
+        )
+    text = "measuring was stopped although the rest could have changed the decision"
+    fault = Reason(code="stopped-too-early", text=text, blocking=True)
+    return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=(fault,))
 
 
 def _evidence_faults(given: GateInput) -> list[Reason]:
@@ -173,6 +196,10 @@ def _task_results(given: GateInput) -> tuple[TaskResult, ...]:
     resolved: dict[tuple[str, Role], int] = defaultdict(int)
     for row in given.rows:
         resolved[(row.identity.task, row.role)] += row.resolved
+    return _results_of(given, resolved)
+
+
+def _results_of(given: GateInput, resolved: dict[tuple[str, Role], int]) -> tuple[TaskResult, ...]:
     return tuple(
         TaskResult(
             task=task,

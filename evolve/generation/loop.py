@@ -143,7 +143,7 @@ class GenerationLoop:
         except InputError as error:
             return Proposal(operator=slot.name, overlay=None, refused=error.message)
         folder = self.state.overlays / slot.name
-        write_overlay(folder, overlay)
+        write_overlay(folder, overlay, staging=self.bench.workspace.staging)
         relative = self.bench.workspace.relative(folder)
         return Proposal(operator=slot.name, overlay=relative, overlay_sha256=overlay.digest)
 

@@ -57,7 +57,10 @@ class ChatModel(Protocol):
 
     @property
     def identity(self) -> dict[str, str | int | bool | None]:
-        """All that can influence a reply beside the request: weights, runtime, threads, cache setting."""
+        """All that can influence a reply beside the request: weights, runtime, threads, cache setting.
+
+        ``repeatable`` says whether the same request, seed included, always gets the same reply.
+        """
         ...
 
     def complete(self, request: ChatRequest) -> ChatReply:

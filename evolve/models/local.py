@@ -90,6 +90,7 @@ class LocalModel:
             "threads": self._threads,
             "context": self._context,
             "cache_prompt": False,
+            "repeatable": True,
             "top_p": str(TOP_P),
             "top_k": TOP_K,
             "min_p": str(MIN_P),

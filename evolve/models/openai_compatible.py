@@ -92,6 +92,7 @@ class OpenAICompatibleModel:
             "extra": canonical_json(self._extra).decode("utf-8"),
             "output_limit_field": self._output_limit_field,
             "runtime_version": None,
+            "repeatable": False,
         }
 
     @property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from evolve.bench.health import position_effect
+from evolve.bench.vouching import arm_drift
 from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
@@ -24,12 +25,11 @@ from evolve.promote.evidence import (
 from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
 from evolve.records.base import parse_json
-from evolve.records.kinds import Role
+from evolve.records.kinds import ErrorKind, Role
 from evolve.records.ledger import LedgerEntry
-from evolve.records.promotion import Promotion
+from evolve.records.promotion import Promotion, Spend
 from evolve.records.row import Row
 from evolve.snapshot import Snapshot
-from evolve.stats.drift import canaries_disagree
 from evolve.stats.multiplicity import alpha_at
 
 
@@ -86,17 +86,30 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     yield compare(file, "digest of the sealed tasks", sealed, promotion.sealed_sha256)
     alpha = alpha_at(promotion.ledger.look, promotion.policy.alpha)
     yield compare(file, f"level of look {promotion.ledger.look}", alpha, promotion.ledger.alpha)
-    spend = promotion.spend
-    saved = 2 * promotion.runs * len(promotion.sealed) - len(rows)
-    recomputed = spend_of(tuple(rows), ()).model_copy(update={"saved_cells": saved})
-    if spend.voided_attempts == 0:
-        yield compare(file, "spend recomputed from rows", recomputed.json_value(), spend.json_value())
-    else:
-        counts = (recomputed.fresh_rows, recomputed.reused_rows)
-        yield compare(file, "fresh and reused rows", counts, (spend.fresh_rows, spend.reused_rows))
+    yield from _spend_findings(file, promotion, rows)
     yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
     yield from _identity_findings(file, promotion, rows)
     yield from _reuse_findings(file, promotion, rows, context)
+
+
+def _spend_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
+    """Check the spend as far as rows can tell; voided, surplus, lost and throw-away sessions left no row here."""
+    spend, recomputed = promotion.spend, spend_of(tuple(rows))
+    planned = 2 * promotion.runs * len(promotion.sealed)
+    yield compare(file, "cells measured, in excess, or not needed", planned, len(rows) + _unrowed(spend))
+    beside = {"saved_cells", "surplus_rows", "lost_attempts", "warm_ups", "overhead_usd_micros"}
+    if spend.voided_attempts or spend.surplus_rows:
+        beside |= {"voided_attempts", "input_tokens", "output_tokens", "cost_usd_micros"}
+    yield compare(
+        file,
+        "spend recomputed from rows",
+        recomputed.model_dump(exclude=beside),
+        spend.model_dump(exclude=beside),
+    )
+
+
+def _unrowed(spend: Spend) -> int:
+    return spend.saved_cells + spend.surplus_rows
 
 
 def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
@@ -128,9 +141,22 @@ def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: A
         if known is not None and row.reused is not None and row.reused.row_sha256 not in known:
             yield Finding(file, f"reused row of {row.identity.task}", False, f"{row.reused.sweep} did not measure it")
     for arm in sorted({row.arm for row in reused}):
-        pairs = [(c.reused_resolved, c.canary_resolved) for c in promotion.reuse.canaries if c.arm == arm]
         wholly = all(row.reused is not None for row in rows if row.arm == arm)
-        yield Finding(file, f"reuse of arm {arm} is vouched for", not wholly and not canaries_disagree(pairs))
+        reason = _drift_of(arm, promotion, by_cell, [row for row in reused if row.arm == arm])
+        yield Finding(file, f"reuse of arm {arm} is vouched for", not wholly and reason is None, reason or "")
+
+
+def _drift_of(
+    arm: str, promotion: Promotion, by_cell: Mapping[tuple[str, str, int], Row], reused: list[Row]
+) -> str | None:
+    pairs = []
+    for canary in promotion.reuse.canaries:
+        row = by_cell.get((arm, canary.task, canary.run)) if canary.arm == arm else None
+        if row is not None:
+            kind = None if canary.reused_resolved else ErrorKind.ORACLE_FAILED
+            old = {"resolved": canary.reused_resolved, "kind": kind, "usage": canary.reused_usage}
+            pairs.append((row.model_copy(update=old), row))
+    return arm_drift(pairs, reused, promotion.agent)
 
 
 def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes) -> Iterator[Finding]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE
 from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
 from evolve.bench.plan import Group, SweepRequest
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.errors import EvidenceFault, InputError
-from evolve.gate.decide import GateInput, cannot_pass
+from evolve.gate.decide import GateInput, is_decided
 from evolve.overlays import FrozenOverlay
 from evolve.promote.evidence import (
     PROMOTION_FILE,
@@ -97,12 +96,22 @@ class Confirmation:
             f"and look {look} has the level {alpha:.3g}"
         )
 
+    def refusal(self) -> str | None:
+        """Return why nothing would be measured, if that is so."""
+        entries, sweep = self._ledger.read(), self.request().sweep_id()
+        if find_entry(entries, "decision", sweep) is not None:
+            return "decided already: the ledger holds the decision"
+        look = find_entry(entries, "look", sweep)
+        if look is not None and look.policy_sha256 != self.bench.policy.digest():
+            return "this look was begun under another policy"
+        return self.hopeless()
+
     def run(self, *, reuse: bool | str = True, stop_when_decided: bool = False) -> Evidence:
         """Measure, decide and write the evidence; a sweep that was decided already is read back.
 
         Args:
             reuse: Whether the incumbent's rows may come from earlier sweeps, or from which one.
-            stop_when_decided: Whether to stop as soon as no outcome of the rest could lead to a promotion.
+            stop_when_decided: Whether to stop as soon as no outcome of the rest could change the decision.
 
         Raises:
             InputError: No outcome could be significant, or the policy has changed since the look was begun.
@@ -122,7 +131,7 @@ class Confirmation:
         ids = tuple(task.id for task in self.sealed)
 
         def enough(rows: tuple[Row, ...]) -> bool:
-            return bool(cannot_pass(GateInput(rows, ids, plan.runs, self.bench.policy, look.alpha)))
+            return is_decided(GateInput(rows, ids, plan.runs, self.bench.policy, look.alpha))
 
         result = self.bench.run(request, plan, (self.overlay,), enough if stop_when_decided else None)
         return self.decide(result, look)
@@ -135,8 +144,8 @@ class Confirmation:
             sealed_sha256=sealed_digest(self.sealed),
             sealed_tasks=tuple(task.id for task in self.sealed),
         )
-        begun = (self.bench.workspace.sweeps / plan.sweep / JOURNAL_FILE).exists()
-        look = self._ledger.record_look(self.bench.policy, new, again=not begun)
+        again = self.bench.begin(plan, (self.overlay,))  # first, so that a kill between the two costs no look
+        look = self._ledger.record_look(self.bench.policy, new, again=again)
         if look.policy_sha256 != self.bench.policy.digest():
             raise InputError(
                 f"{self.bench.workspace.promotion / POLICY_FILE}: not the policy that this look was begun under",
@@ -156,7 +165,7 @@ class Confirmation:
         """Decide on a finished sweep, write its evidence and enter the decision in the ledger."""
         promotion = make_promotion(result, self.bench.policy, self.incumbent, self.overlay, self.sealed, look)
         folder = self._folder(promotion.sweep)
-        digest = write_evidence(folder, promotion, result.rows, self.overlay)
+        digest = write_evidence(folder, promotion, result.rows, self.overlay, staging=self.bench.workspace.staging)
         outcome = {"entry": "decision", "outcome": promotion.decision.outcome, "evidence_sha256": digest}
         self._ledger.append(look.model_copy(update=outcome))
         return read_evidence(folder)

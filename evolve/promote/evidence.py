@@ -8,12 +8,12 @@ from pathlib import Path
 
 import evolve
 from evolve.bench.health import Health, arm_health, position_effect
-from evolve.bench.journal import JOURNAL_FILE
+from evolve.bench.journal import JOURNAL_FILE, Spent
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.digest import sha256_bytes, sha256_file
 from evolve.errors import EvidenceFault
-from evolve.files import write_atomic
+from evolve.files import write_atomic, write_folder
 from evolve.gate.decide import GateInput, decide
 from evolve.overlays import FrozenOverlay, base_digests
 from evolve.promote.attest import envelope
@@ -54,11 +54,28 @@ def total(figures: list[int | None]) -> int | None:
     return None if any(figure is None for figure in figures) else sum(figure or 0 for figure in figures)
 
 
-def spend_of(rows: tuple[Row, ...], voided: tuple[Row, ...]) -> Spend:
-    """Return what was paid for: fresh rows and voided attempts; reused rows cost nothing again."""
+def spend_of(
+    rows: tuple[Row, ...],
+    voided: tuple[Row, ...] = (),
+    surplus: tuple[Row, ...] = (),
+    spent: tuple[Spent, ...] = (),
+) -> Spend:
+    """Return what was paid for; reused rows cost nothing again.
+
+    Args:
+        rows: The rows that decide.
+        voided: Every voided attempt.
+        surplus: Rows that were measured and not needed.
+        spent: What was spent beside all rows.
+
+    """
     fresh = [row for row in rows if row.reused is None]
-    paid = [*(row for row in fresh if not row.void), *voided]
+    paid = [*(row for row in fresh if not row.void), *voided, *surplus]
     return Spend(
+        surplus_rows=len(surplus),
+        lost_attempts=sum(one.why in ("lost", "cancelled") for one in spent),
+        warm_ups=sum(one.why == "warm-up" for one in spent),
+        overhead_usd_micros=total([one.cost_usd_micros for one in spent]),
         fresh_rows=len([row for row in fresh if not row.void]),
         reused_rows=len(rows) - len(fresh),
         voided_attempts=len(voided),
@@ -90,6 +107,7 @@ def _reuse_record(result: SweepResult) -> ReuseRecord:
                 task=cell.identity.task,
                 run=cell.identity.run,
                 reused_resolved=old.resolved,
+                reused_usage=old.usage,
                 canary_resolved=new.resolved,
             )
             for cell, old, new in result.canaries
@@ -138,7 +156,9 @@ def make_promotion(
         row_sha256=tuple(row.digest() for row in rows),
         journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
         reuse=_reuse_record(result),
-        spend=spend_of(rows, result.voided).model_copy(update={"saved_cells": len(result.plan.cells) - len(rows)}),
+        spend=spend_of(rows, result.voided, result.surplus, result.spent).model_copy(
+            update={"saved_cells": len(result.plan.cells) - len(rows) - len(result.surplus)}
+        ),
         health=tuple(
             ArmHealthRecord(arm=found.arm, health=found.health.value, fresh=found.fresh, void=found.void)
             for found in (arm_health(arm.name, rows, result.voided) for arm in result.plan.arms)
@@ -163,13 +183,19 @@ def evidence_folder(promotion_root: Path, skill: str, overlay_sha256: str, sweep
     return folder
 
 
-def write_evidence(folder: Path, promotion: Promotion, rows: tuple[Row, ...], overlay: FrozenOverlay) -> str:
-    """Write an evidence folder, promotion.json last; returns the digest of promotion.json."""
-    overlay.files.write(folder / OVERLAY_FOLDER)
-    write_atomic(folder / ROWS_FILE, jsonl_bytes(rows))
+def write_evidence(
+    folder: Path, promotion: Promotion, rows: tuple[Row, ...], overlay: FrozenOverlay, *, staging: Path
+) -> str:
+    """Write an evidence folder, all of it or nothing; returns the digest of promotion.json."""
     data = promotion.canonical() + b"\n"
-    write_atomic(folder / ATTESTATION_FILE, envelope(promotion, sha256_bytes(data)))
-    write_atomic(folder / PROMOTION_FILE, data)
+
+    def fill(new: Path) -> None:
+        overlay.files.write(new / OVERLAY_FOLDER)
+        write_atomic(new / ROWS_FILE, jsonl_bytes(rows))
+        write_atomic(new / ATTESTATION_FILE, envelope(promotion, sha256_bytes(data)))
+        write_atomic(new / PROMOTION_FILE, data)
+
+    write_folder(folder, fill, staging=staging)
     return sha256_bytes(data)
 
 

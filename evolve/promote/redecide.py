@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from evolve.bench.books import PLAN_FILE
 from evolve.bench.measured import ROWS_FILE
-from evolve.bench.runner import PLAN_FILE
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.promote import ledger

@@ -18,11 +18,13 @@ class Event(Record):
     schema_id: Literal["evolve/event@1"] = Field(default=EVENT_SCHEMA, alias="schema")
     seq: int = Field(ge=0)
     at: Timestamp
-    event: Literal["planned", "leased", "settled", "voided", "cancelled", "reuse-dropped", "finished"]
+    event: Literal["planned", "leased", "settled", "voided", "cancelled", "spent", "reuse-dropped", "finished"]
     cell: int | None = None
     attempt: int | None = None
     token: int | None = Field(default=None, description="Fencing token: grows with every lease.")
+    reserved_micros: int | None = Field(default=None, description="The most that this lease can cost; null: unknown.")
     row: Row | None = None
+    cost_usd_micros: int | None = Field(default=None, description="What was spent beside all rows; null: unknown.")
     arm: str | None = None
     plan_sha256: Digest | None = None
     reason: str | None = None

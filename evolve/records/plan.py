@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from evolve.records.base import Digest, Identifier, Record, Timestamp
+from evolve.records.base import Digest, Identifier, Record, Timestamp, lean
 from evolve.records.kinds import Role, Split
+from evolve.records.policy import CachePolicy
 from evolve.records.row import CellIdentity
 
 PLAN_SCHEMA: Final = "evolve/plan@1"
@@ -58,6 +59,16 @@ class Plan(Record):
     runs: int
     max_attempts: int
     outage_streak: int
+    cache: CachePolicy
     agent: dict[str, Any]
     arms: tuple[Arm, ...]
     cells: tuple[PlannedCell, ...]
+
+    @model_validator(mode="after")
+    def _lean(self) -> Self:
+        for cell in self.cells:
+            lean(cell)
+            lean(cell.identity)
+            if cell.source is not None:
+                lean(cell.source)
+        return self

@@ -9,6 +9,7 @@ from pydantic import Field
 from evolve.records.base import Record
 
 POLICY_SCHEMA: Final = "evolve/policy@1"
+CachePolicy = Literal["warm", "cold"]
 
 
 class Screening(Record):
@@ -42,4 +43,7 @@ class Policy(Record):
     reuse_max_age_days: int = Field(default=30, ge=0, le=3650)
     evidence_max_age_days: int = Field(default=90, ge=1, le=3650)
     max_attempts: int = Field(default=3, ge=1, le=10, description="Attempts at a cell that voids.")
+    cache: CachePolicy = Field(
+        default="warm", description="warm: one throw-away session an arm before its first cell; cold: none."
+    )
     outage_streak: int = Field(default=5, ge=1, le=1000, description="Systemic failures in a row that stop a sweep.")

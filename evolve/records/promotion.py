@@ -12,6 +12,7 @@ from evolve.records.decision import Decision
 from evolve.records.overlay import OverlaySpec
 from evolve.records.plan import Arm
 from evolve.records.policy import Policy
+from evolve.records.row import Usage
 
 PROMOTION_SCHEMA: Final = "evolve/promotion@1"
 
@@ -31,6 +32,7 @@ class CanaryRecord(Record):
     task: Identifier
     run: int
     reused_resolved: bool
+    reused_usage: Usage
     canary_resolved: bool
 
 
@@ -52,6 +54,12 @@ class Spend(Record):
     output_tokens: int | None
     cost_usd_micros: int | None
     saved_cells: int = Field(default=0, description="Planned cells that were not needed for the decision.")
+    surplus_rows: int = Field(default=0, description="Cells that were under way when the rest was not needed any more.")
+    lost_attempts: int = Field(default=0, description="Attempts that a killed or interrupted process left open.")
+    warm_ups: int = 0
+    overhead_usd_micros: int | None = Field(
+        default=0, description="What lost attempts and warm-ups cost at the most, beside the cells."
+    )
 
 
 class ArmHealthRecord(Record):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from evolve.bench.books import PLAN_FILE
 from evolve.bench.journal import JOURNAL_FILE
-from evolve.bench.runner import PLAN_FILE
 from evolve.generation.screen import tally
 from evolve.promote.evidence import Evidence
 from evolve.records.generation import Generation
@@ -48,11 +48,15 @@ def spend_sentence(spend: Spend) -> str:
     tokens = "unknown tokens"
     if spend.input_tokens is not None and spend.output_tokens is not None:
         tokens = f"{spend.input_tokens:,} input and {spend.output_tokens:,} output tokens"
+    surplus = f", {spend.surplus_rows} measured in excess" if spend.surplus_rows else ""
     saved = f", {spend.saved_cells} not needed" if spend.saved_cells else ""
-    return (
-        f"{spend.fresh_rows} cells measured afresh, {spend.reused_rows} reused{voided}{saved}; "
+    sentence = (
+        f"{spend.fresh_rows} cells measured afresh, {spend.reused_rows} reused{voided}{surplus}{saved}; "
         f"{tokens}; {money(spend.cost_usd_micros)}"
     )
+    counts = [(spend.warm_ups, "warm-ups"), (spend.lost_attempts, "lost attempts")]
+    beside = " and ".join(f"{count} {what}" for count, what in counts if count)
+    return f"{sentence}; beside them {beside}, at most {money(spend.overhead_usd_micros)}" if beside else sentence
 
 
 def _render(name: str, **values: object) -> str:

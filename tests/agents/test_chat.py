@@ -145,6 +145,7 @@ def test_the_identity_names_adapter_sampling_and_model_but_nothing_of_money() ->
         "adapter": "chat",
         "adapter_version": 1,
         "temperature": "0.7",
+        "repeatable": False,
         "model": {"kind": "fake", "name": "fake-model"},
     }
 

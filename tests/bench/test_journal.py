@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.bench.journal import Journal, fold, read_events, seal
+from evolve.bench.journal import Journal, Spent, SweepState, fold, read_events, read_state
 from evolve.errors import EnvironmentFault, EvidenceFault
 from evolve.records.event import Event
 from evolve.records.kinds import ErrorKind
+from evolve.records.row import Usage
 from tests.builders import NOW, digest_of, make_row
 
 
@@ -48,17 +49,17 @@ def test_all_state_is_derived_from_the_events(tmp_path: Path) -> None:
     assert {index: (row.attempt, row.resolved) for index, row in state.settled.items()} == {0: (2, True), 1: (1, False)}
     assert [(index, row.kind) for index, row in state.voided] == [(0, ErrorKind.SESSION_ERROR)]
     assert state.attempts == {0: 2, 1: 1}
-    assert (state.lost, state.dropped_arms, state.finished, state.token) == (0, {"incumbent"}, True, 3)
+    assert (len(state.leases), state.dropped_arms, state.finished, state.token) == (0, {"incumbent"}, True, 3)
     assert state.plan_sha256 == digest_of("plan")
-    assert Journal(journal.path).state == state == fold(read_events(journal.path))
+    assert Journal(journal.path).state == state == fold(read_events(journal.path)) == read_state(journal.path)
 
 
 def test_an_open_lease_is_a_lost_attempt_and_the_sweep_is_not_finished(tmp_path: Path) -> None:
     journal = fill(tmp_path / "journal.jsonl")
     journal.append("leased", cell=2, attempt=1, token=4)
-    assert (journal.state.lost, journal.state.finished, journal.state.token) == (1, False, 4)
+    assert (len(journal.state.leases), journal.state.finished, journal.state.token) == (1, False, 4)
     journal.append("leased", cell=2, attempt=2, token=5)
-    assert (journal.state.lost, journal.state.attempts[2]) == (1, 2)
+    assert (len(journal.state.leases), journal.state.attempts[2]) == (2, 2)
 
 
 def test_the_first_settled_row_of_a_cell_stays(tmp_path: Path) -> None:
@@ -68,10 +69,29 @@ def test_the_first_settled_row_of_a_cell_stays(tmp_path: Path) -> None:
     assert not journal.state.settled[0].resolved
 
 
+def test_what_a_lost_attempt_may_have_cost_stays_on_the_books(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append("spent", arm="incumbent", cost_usd_micros=3, reason="warm-up")
+    journal.append("leased", cell=0, attempt=1, token=1, reserved_micros=50)
+    journal.append("spent", cell=0, attempt=1, token=1, cost_usd_micros=50, reason="lost")
+    journal.append("leased", cell=0, attempt=2, token=2, reserved_micros=50)
+    journal.append("settled", cell=0, attempt=2, token=2, row=make_row(usage=Usage(cost_usd_micros=20)))
+    state = Journal(journal.path).state
+    assert state.spent == [Spent("warm-up", 3), Spent("lost", 50)]
+    assert (state.booked_micros, state.leases) == (73, {})
+
+
+def test_a_row_of_unknown_cost_is_booked_with_what_was_reserved_for_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append("leased", cell=0, attempt=1, token=1, reserved_micros=50)
+    journal.append("settled", cell=0, attempt=1, token=1, row=make_row())
+    assert journal.state.booked_micros == 50
+
+
 @pytest.mark.parametrize("event", ["settled", "voided"])
 def test_a_settled_or_voided_cell_without_a_row_is_damage(event: Any) -> None:
     with pytest.raises(EvidenceFault, match="without a row"):
-        fold([seal(Event(seq=0, at=NOW, event=event, cell=0))])
+        fold([Event(seq=0, at=NOW, event=event, cell=0)])
 
 
 @pytest.mark.parametrize("back", range(1, 120, 7))
@@ -100,7 +120,7 @@ def test_a_journal_that_is_cut_anywhere_keeps_every_whole_line(lines: list[bytes
         path.write_bytes(whole[:cut])
         assert len(read_events(path)) == kept
         assert path.read_bytes() == whole[:cut]
-        assert [event.seq for event in Journal(path).events] == list(range(kept))
+        assert Journal(path).state.events == kept
         assert path.read_bytes() == b"".join(lines[:kept])
 
 
@@ -183,7 +203,7 @@ def test_an_event_is_on_disk_before_append_returns(tmp_path: Path, monkeypatch: 
 def test_a_full_disk_is_told_and_leaves_no_part_of_an_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journal.jsonl"
     journal = fill(path)
-    before, events = path.read_bytes(), list(journal.events)
+    before, events = path.read_bytes(), journal.state.events
 
     def refuse(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -193,12 +213,12 @@ def test_a_full_disk_is_told_and_leaves_no_part_of_an_event(tmp_path: Path, monk
         with pytest.raises(EnvironmentFault, match="No space left") as caught:
             journal.append("leased", cell=2, attempt=1, token=4)
     assert (caught.value.code, caught.value.hint) == ("journal-write", "free some space, then: evolve resume")
-    assert (path.read_bytes(), journal.events) == (before, events)
+    assert (path.read_bytes(), journal.state.events) == (before, events)
     journal.append("leased", cell=2, attempt=1, token=4)
-    assert len(read_events(path)) == len(events) + 1
+    assert len(read_events(path)) == events + 1
 
 
 def test_a_journal_that_is_not_there_is_empty_and_is_not_made_by_reading(tmp_path: Path) -> None:
     assert read_events(tmp_path / "none.jsonl") == []
-    assert Journal(tmp_path / "none.jsonl").state == fold([])
+    assert Journal(tmp_path / "none.jsonl").state == SweepState()
     assert not (tmp_path / "none.jsonl").exists()

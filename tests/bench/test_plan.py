@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolve.bench.plan import Group, PlanArm, SweepRequest, balanced_orders, make_plan
-from evolve.bench.reuse import Reusable, ReuseIndex
+from evolve.bench.reuse import Reusable, ReuseIndex, outcome_of
 from evolve.records.kinds import Role
-from evolve.records.plan import Plan, PlannedCell, Source
+from evolve.records.plan import Plan, PlannedCell
 from evolve.sandbox.host import Host
 from tests.builders import NOW, make_policy, make_request, make_row, make_skill, make_task
 
@@ -33,8 +33,8 @@ def index_of(cells: list[PlannedCell]) -> ReuseIndex:
     index = ReuseIndex()
     for cell in cells:
         row = make_row(identity=cell.identity)
-        source = Source(sweep="older", row_sha256=row.digest(), measured_at=NOW - timedelta(days=3))
-        index.rows[cell.identity.digest()] = Reusable(row=row, source=source, reply=None)
+        measured = NOW - timedelta(days=3)
+        index.rows[cell.identity.digest()] = Reusable("older", row.digest(), measured, outcome_of(row))
     return index
 
 

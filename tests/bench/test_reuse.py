@@ -9,10 +9,11 @@ import pytest
 
 from evolve.bench.journal import Journal
 from evolve.bench.measured import measured_rows
-from evolve.bench.reuse import ReuseIndex, build_index, outcome_of, stored_reply
+from evolve.bench.reuse import ReuseIndex, build_index, outcome_of
 from evolve.digest import sha256_bytes
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import ErrorKind, Role
+from evolve.records.plan import Source
 from evolve.records.row import Reuse, Row
 from tests.builders import NOW, digest_of, make_identity, make_row, write_files
 
@@ -35,12 +36,10 @@ def index_of(sweeps: Path, max_age_days: int = 30) -> ReuseIndex:
 
 def test_a_valid_row_is_found_with_its_source_and_first_time(tmp_path: Path) -> None:
     row = make_row(measured_at=NOW - timedelta(days=2), reply_sha256=sha256_bytes(b"yes"))
-    folder = store(tmp_path, "sweep-1", row, reply=b"yes")
+    store(tmp_path, "sweep-1", row, reply=b"yes")
     found = index_of(tmp_path).find(KEY)
     assert not isinstance(found, str)
-    assert (found.row, found.source.sweep, found.source.measured_at) == (row, "sweep-1", row.measured_at)
-    assert found.source.row_sha256 == row.digest()
-    assert found.reply == stored_reply(folder, sha256_bytes(b"yes"))
+    assert found.source == Source(sweep="sweep-1", row_sha256=row.digest(), measured_at=row.measured_at)
 
 
 def test_no_sweeps_and_an_unknown_key_say_never_measured(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_rows_of_an_unfinished_sweep_come_out_of_its_journal(tmp_path: Path) -> 
     journal.append("settled", cell=0, attempt=1, token=1, row=row)
     found = index_of(tmp_path).find(KEY)
     assert not isinstance(found, str)
-    assert found.row == row
+    assert found.source.row_sha256 == row.digest()
     with journal.path.open("ab") as file:
         file.write(b"torn")
     assert measured_rows(tmp_path / "s") == [row]

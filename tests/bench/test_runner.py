@@ -20,7 +20,7 @@ from evolve.records.base import read_jsonl
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Row
 from tests.conftest import CommandLine
-from tests.worlds import ModelServer, ScriptedModel, git, make_workspace
+from tests.worlds import Answer, ModelServer, ScriptedModel, follow_the_skill, git, make_workspace
 
 OVERLAY = "overlays/by-hand"
 
@@ -352,26 +352,45 @@ def test_a_hopeless_candidate_is_not_paid_for_to_the_end(
     assert "not needed" in evolve("report", ran.json()["evidence"]).out
 
 
-def test_a_good_candidate_is_measured_to_the_end_whatever(
+def test_a_candidate_that_has_won_whatever_the_rest_does_is_not_paid_for_to_the_end(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
     value = evolve("benchmark", write_overlay(workspace), "--stop-when-decided", "--json").json()
     assert value["decision"]["outcome"] == "promote"
-    assert len(model.requests) == 48
+    assert 24 < len(model.requests) < 48
+    assert "take every other for the worst" in value["decision"]["reasons"][0]["text"]
+    estimate = value["decision"]["estimates"][0]
+    assert estimate["value"] < 100
+    assert evolve("audit", "--all").code == 0
+    assert evolve("promote", OVERLAY).code == 0
+    assert evolve("audit", "--all").code == 0
 
 
-@pytest.mark.parametrize("workers", ["1", "2", "8"])
-def test_decisions_are_the_same_for_every_number_of_workers(
-    tmp_path: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch, workers: str
+def refuse_examples(system: str, user: str, seed: int) -> str:
+    return "no" if "## Examples" in system else f"<{user.split()[-1]}>"
+
+
+@pytest.mark.parametrize("answer", [follow_the_skill, refuse_examples])
+@pytest.mark.parametrize("options", [(), ("--stop-when-decided",)])
+def test_decisions_are_the_same_to_the_byte_for_every_number_of_workers(
+    tmp_path: Path,
+    model: ScriptedModel,
+    evolve: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    answer: Answer,
 ) -> None:
-    decisions: list[object] = []
-    for count in ("1", workers):
-        root = make_workspace(tmp_path / f"w{count}-{len(decisions)}")
+    model.answer = answer
+    model.before = lambda call: time.sleep(0.002 * (call % 3))
+    decisions = set()
+    for workers in ("1", "2", "8"):
+        root = make_workspace(tmp_path / f"w{workers}")
         monkeypatch.chdir(root)
-        value = evolve("benchmark", write_overlay(root), "--workers", count, "--json").json()
+        value = evolve("benchmark", write_overlay(root), "--workers", workers, "--json", *options).json()
         rows = [(r.key, r.arm, r.resolved, r.reply_sha256) for r in rows_of(sweep_of(root))]
-        decisions.append((value["decision"], rows))
-    assert decisions[0] == decisions[1]
+        decisions.add(json.dumps([value["decision"], rows]))
+        assert evolve("audit", "--all").code == 0
+    assert len(decisions) == 1
 
 
 def test_a_budget_of_cells_ends_with_exit_3_and_is_gone_on_with(
@@ -381,7 +400,10 @@ def test_a_budget_of_cells_ends_with_exit_3_and_is_gone_on_with(
     assert ran.code == 3
     assert "10 cells were begun, as many as are allowed" in ran.err
     assert len(model.requests) == 10
-    assert evolve("resume", "--max-cells", "38").code == 0
+    assert "what was spent so far counts" in ran.err
+    assert evolve("resume", "--max-cells", "10").code == 3
+    assert len(model.requests) == 10
+    assert evolve("resume", "--max-cells", "48").code == 0
     assert len(model.requests) == 48
 
 
@@ -400,6 +422,11 @@ def test_a_budget_of_money_is_never_broken(workspace: Path, model: ScriptedModel
     assert ran.code == 3
     spent = sum(r.usage.cost_usd_micros or 0 for r in rows_of(sweep_of(workspace)))
     assert 0 < spent <= 12_000
+    plan = evolve("benchmark", OVERLAY, "--plan", "--max-usd", "0.012").out
+    assert f"{48 - len(model.requests)} blocked" in plan
+    assert f"{len(model.requests)} done" in plan
+    assert "the budget may end before it: 0.0" in plan
+    assert evolve("resume", "--max-usd", "0.012").code == 3
     assert evolve("resume", "--max-usd", "5").code == 0
     assert len(model.requests) == 48
 

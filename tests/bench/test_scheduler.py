@@ -99,6 +99,9 @@ class ShuffledExecutor:
         for spec, deliver in held:
             deliver(Delivered(spec, self._script.attempt(spec)))
 
+    def prepare(self, cell: PlannedCell) -> None:
+        return
+
     def close(self) -> None:
         return
 
@@ -183,13 +186,14 @@ def test_no_more_than_the_window_is_ahead_of_the_fold() -> None:
             release.wait(5)
         return Script().attempt(spec)
 
-    books = NoteBook()
-    executor = ThreadExecutor(run, 2)
+    books, ready = NoteBook(), list[PlannedCell]()
+    executor = ThreadExecutor(run, 2, ready.append)
     scheduler = Scheduler(executor, books, Breaker(5), Budget(Limits()), 3, lambda _: 0, lambda *_: False)
     thread = threading.Thread(target=scheduler.run, args=(CELLS,))
     thread.start()
     time.sleep(0.3)
     assert len(books.leased) == WINDOW_FACTOR * 2
+    assert [cell.index for cell in ready] == [2, 3, 4, 5]
     release.set()
     thread.join(5)
     assert len(books.leased) == 24
@@ -271,7 +275,7 @@ def test_a_fault_in_a_worker_reaches_the_caller_and_what_runs_is_written_down() 
         return Script().attempt(spec)
 
     books = NoteBook()
-    executor = ThreadExecutor(run, 3)
+    executor = ThreadExecutor(run, 3, lambda _: None)
     scheduler = Scheduler(executor, books, Breaker(5), Budget(Limits()), 3, lambda _: 0, lambda *_: False, grace_s=0.1)
     with pytest.raises(KeyboardInterrupt):
         scheduler.run(CELLS)
@@ -303,6 +307,9 @@ class HoldsTheFirst:
         give()
         while self._held:
             self._held.pop()()
+
+    def prepare(self, cell: PlannedCell) -> None:
+        return
 
     def close(self) -> None:
         return

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from datetime import UTC, datetime
 
 import pytest
 
 from evolve.cli.models import _Download
-from evolve.cli.progress import BarProgress, LineProgress, SilentProgress, progress_for
+from evolve.cli.progress import BarProgress, EventProgress, LineProgress, progress_for
+from evolve.cli.tally import Tally
 from evolve.models.weights import InstallProgress
+from evolve.records.cell_spec import CellSpec
 from evolve.records.kinds import ErrorKind, Role
-from evolve.records.plan import Plan
+from evolve.records.plan import Plan, PlannedCell
+from evolve.records.row import Row, Usage
 from tests.builders import make_row
 
 
@@ -34,63 +38,126 @@ PLAN = Plan(
     runs=3,
     max_attempts=3,
     outage_streak=5,
+    cache="cold",
     agent={},
     arms=(),
     cells=(),
 )
-GOOD = make_row("t-1", 0, role=Role.CANDIDATE, resolved=True)
+GOOD = make_row("t-1", 0, role=Role.CANDIDATE, resolved=True, usage=Usage(session_ms=1500, cost_usd_micros=20_000))
+BAD = make_row("t-3", 0, role=Role.CANDIDATE, resolved=False)
 VOID = make_row("t-2", 0, role=Role.CANDIDATE, resolved=False).model_copy(
     update={"kind": ErrorKind.SESSION_ERROR, "detail": "[red]\x1b[31mdown"}
 )
 
 
-def test_a_terminal_gets_a_bar_and_void_cells_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def spec(row: Row, attempt: int = 1) -> CellSpec:
+    cell = PlannedCell(
+        index=0, arm=row.arm, role=row.role, split=row.split, identity=row.identity, action="fresh", reason="-"
+    )
+    return CellSpec(cell=cell, attempt=attempt, token=1)
+
+
+def test_a_terminal_gets_a_bar_a_line_for_each_running_cell_and_void_cells_above(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     terminal = on_a_terminal(monkeypatch)
     progress = progress_for(as_json=False)
     assert isinstance(progress, BarProgress)
     progress.note("before")
-    progress.cell_ended(GOOD)
-    progress.sweep_started(PLAN, 2)
-    progress.cell_ended(GOOD)
-    progress.cell_ended(VOID)
+    progress.tick()
+    progress.sweep_started(PLAN, 3, 2)
+    progress.cell_started(spec(GOOD))
+    progress.cell_phase(spec(GOOD).cell, "oracle")
+    assert progress._live is not None
+    lines = {task.description: task.fields["note"] for task in progress._live.tasks}
+    assert lines["  t-1 run 0 (candidate)"] == "oracle"
+    progress.cell_ended(spec(GOOD), GOOD)
+    progress.cell_started(spec(VOID))
+    progress.cell_ended(spec(VOID), VOID)
     progress.note("a note [bold]")
+    progress.cell_started(spec(BAD))
+    progress.cell_cancelled(spec(BAD))
+    progress.cell_started(spec(BAD))
+    progress.spent("warm-up", 10_000)
     progress.sweep_ended()
     progress.sweep_ended()
     text = terminal.getvalue()
     assert "before" in text
-    assert "1/2" in text
-    assert "1 resolved" in text
-    assert "void: t-2 (candidate): session-error: [red][31mdown" in text
+    assert "1/3" in text
+    assert "1 resolved, 1 void" in text
+    assert "t-2 run 0 (candidate): void: session-error: [red][31mdown" in text
     assert "a note [bold]" in text
+    assert progress._lines == {}
 
 
-def test_elsewhere_there_are_plain_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_there_is_a_plain_line_an_event(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     progress = progress_for(as_json=False)
     assert isinstance(progress, LineProgress)
-    progress.sweep_started(PLAN, 3)
-    progress.cell_ended(VOID)
+    progress.sweep_started(PLAN, 3, 2)
+    progress.cell_started(spec(VOID))
+    progress.cell_ended(spec(VOID), VOID)
+    progress.cell_ended(spec(GOOD, 2), GOOD)
+    progress.tick()
+    progress.tally.clock = lambda: progress.tally._started + 130
     monkeypatch.setattr(progress, "_spoke", -1000.0)
-    progress.cell_ended(GOOD)
+    progress.tick()
+    progress.tick()
+    progress.cell_ended(spec(BAD), BAD)
+    progress.cell_cancelled(spec(BAD))
     progress.sweep_ended()
     progress.note("done")
     assert capsys.readouterr().err.splitlines() == [
-        "candidate against incumbent on sealed: 3 cells to measure (sealed-s-1)",
-        "  void: t-2 (candidate): session-error: [red][31mdown",
-        "  2 of 3 measured, 1 resolved",
-        "  2 measured, 1 resolved",
+        "candidate against incumbent on sealed: 3 cells to measure, 2 at once (sealed-s-1)",
+        "  0/3  t-2 run 0 (candidate): void: session-error: [red][31mdown",
+        "  1/3  t-1 run 0 (candidate): resolved, 1.5 s, attempt 2",
+        "  still at it: 1 of 3 done, 1 resolved, 0 failed, 1 void, cost unknown, about 4.3 min to go",
+        "  2/3  t-3 run 0 (candidate): failed: oracle-failed",
+        "  given up: t-3 run 0 (candidate)",
+        "  2 of 3 done, 1 resolved, 1 failed, 1 void, cost unknown, about 65 s to go, in 2.2 min",
         "done",
     ]
 
 
-def test_a_program_gets_notes_on_standard_error_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_gets_one_json_object_a_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     progress = progress_for(as_json=True)
-    assert isinstance(progress, SilentProgress)
-    progress.sweep_started(PLAN, 3)
-    progress.cell_ended(GOOD)
+    assert isinstance(progress, EventProgress)
+    progress.sweep_started(PLAN, 2, 1)
+    progress.spent("warm-up", 5)
+    progress.cell_started(spec(GOOD))
+    progress.cell_ended(spec(GOOD), GOOD)
+    progress.cell_cancelled(spec(BAD))
+    progress.heartbeat()
     progress.sweep_ended()
-    progress.note("a note")
+    progress.note("a note\x1b[31m")
     captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "a note\n")
+    events = [json.loads(line) for line in captured.err.splitlines()]
+    assert captured.out == ""
+    assert [event["event"] for event in events] == [
+        "sweep-started",
+        "spent",
+        "cell-started",
+        "cell-ended",
+        "cell-cancelled",
+        "heartbeat",
+        "sweep-ended",
+        "note",
+    ]
+    assert (events[3]["task"], events[3]["resolved"], events[3]["cost_usd_micros"]) == ("t-1", True, 20_000)
+    assert (events[6]["done"], events[6]["spent_usd_micros"], events[6]["rest_usd_micros"]) == (1, 20_005, 20_005)
+    assert "\x1b" not in captured.err
+
+
+def test_totals_of_money_are_unknown_as_soon_as_one_figure_is() -> None:
+    tally = Tally(2)
+    assert (tally.rest_s, tally.rest_micros) == (None, None)
+    tally.take(GOOD)
+    assert tally.text().startswith("1 of 2 done, 1 resolved, 0 failed, 0.0200 USD spent, about 0 s, 0.0200 USD to go")
+    tally.take(BAD)
+    assert tally.text() == "2 of 2 done, 1 resolved, 1 failed, cost unknown"
+    assert tally.value()["spent_usd_micros"] is None
 
 
 def test_a_download_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.gate.decide import GateInput, cannot_pass, decide
+from evolve.gate.decide import GateInput, cannot_fail, cannot_pass, decide, is_decided
 from evolve.records.decision import Decision, Reason
 from evolve.records.kinds import ErrorKind, Outcome, Role, Split
 from evolve.records.row import Row
@@ -300,17 +300,20 @@ def test_a_resampled_test_does_not_call_itself_exact() -> None:
     assert many.name == "resampled sign-flip test over tasks"
 
 
-partial_tables = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=6, max_size=9
+anything = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+nearly_won = st.tuples(st.integers(0, 1), st.integers(2, 3), st.integers(1, 3), st.integers(2, 3))
+partial_tables = st.one_of(
+    st.lists(anything, min_size=6, max_size=9),
+    st.lists(st.one_of(nearly_won, nearly_won, anything), min_size=7, max_size=9),
 )
 
 
 @settings(max_examples=60, deadline=None)
 @given(partial_tables, st.randoms(use_true_random=False))
-def test_what_cannot_pass_is_promoted_by_no_outcome_of_the_rest(
+def test_what_is_decided_early_is_decided_so_by_every_outcome_of_the_rest(
     table: list[tuple[int, int, int, int]], rng: random.Random
 ) -> None:
-    """A partial table that is given up must not be promoted, however the missing cells turn out."""
+    """A partial table that is cut short must be decided the same, however the missing cells turn out."""
     known, full = [], []
     for number, (incumbent, candidate, seen_incumbent, seen_candidate) in enumerate(table):
         rows = task_rows(f"t-{number}", (incumbent, candidate))
@@ -318,18 +321,32 @@ def test_what_cannot_pass_is_promoted_by_no_outcome_of_the_rest(
         rest = [row for row in rows if row not in known]
         full += [*(row for row in rows if row in known), *(with_outcome(row, rng.random() < 0.5) for row in rest)]
     partial = given_of(known, len(table))
+    stopped = decide(replace(partial, stopped_early=True))
     if cannot_pass(partial):
         assert decide(given_of(full, len(table))).outcome is not Outcome.PROMOTE
-        stopped = decide(replace(partial, stopped_early=True))
         assert stopped.outcome is Outcome.KEEP_INCUMBENT
-        assert "stopped-early" in codes(stopped)
+    elif cannot_fail(partial):
+        assert decide(given_of(full, len(table))).outcome is Outcome.PROMOTE
+        assert stopped.outcome is Outcome.PROMOTE
     else:
-        assert decide(replace(partial, stopped_early=True)).outcome is Outcome.INSUFFICIENT_EVIDENCE
+        assert stopped.outcome is Outcome.INSUFFICIENT_EVIDENCE
+        return
+    assert is_decided(partial)
+    assert "stopped-early" in codes(stopped)
 
 
 def with_outcome(row: Row, resolved: bool) -> Row:
     kind = None if resolved else ErrorKind.ORACLE_FAILED
     return row.model_copy(update={"resolved": resolved, "kind": kind})
+
+
+def test_what_has_won_already_is_promoted_with_the_worst_of_the_rest_as_its_figures() -> None:
+    rows = [row for number in range(8) for row in task_rows(f"t-{number}", (0, 3)) if row.identity.run < 2]
+    stopped = decide(replace(given_of(rows, 8), stopped_early=True))
+    assert stopped.outcome is Outcome.PROMOTE
+    assert codes(stopped)["stopped-early"].numbers == {"measured": 32, "planned": 48}
+    assert [(t.incumbent_resolved, t.candidate_resolved) for t in stopped.tasks] == [(1, 2)] * 8
+    assert stopped.estimates[0].value == pytest.approx(33.3, abs=0.1)
 
 
 def test_a_lost_task_ends_it_at_once_and_says_what_was_measured() -> None:

@@ -256,7 +256,9 @@ def test_a_look_that_no_outcome_could_win_is_refused_before_it_is_paid_for(
     ran = evolve("benchmark", overlay)
     assert ran.code == 2
     assert "5 sealed tasks cannot prove a gain" in ran.err
-    assert "this look would be refused" in evolve("benchmark", overlay, "--plan").err
+    plan = evolve("benchmark", overlay, "--plan").out
+    assert "30 cells: 30 blocked" in plan
+    assert "blocked  5 sealed tasks cannot prove a gain" in plan
     assert len(model.requests) == calls
     assert not (workspace / "promotion/ledger.jsonl").exists()
 

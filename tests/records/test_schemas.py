@@ -8,7 +8,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from evolve.bench.journal import seal
 from evolve.bench.plan import make_plan
 from evolve.bench.reuse import ReuseIndex
 from evolve.errors import InputError
@@ -22,6 +21,7 @@ from evolve.records.ledger import LedgerEntry
 from evolve.records.overlay import OverlaySpec
 from evolve.records.plan import Arm
 from evolve.records.promotion import CanaryRecord, LedgerPosition, Promotion, ReuseRecord, SealedTask, Spend
+from evolve.records.row import Usage
 from evolve.records.schemas import FORMATS, json_schema
 from evolve.records.workspace import WorkspaceSpec
 from tests.builders import NOW, digest_of, make_policy, make_request, make_row, make_skill, make_task
@@ -71,7 +71,11 @@ PROMOTION = Promotion(
     reuse=ReuseRecord(
         reused_rows=1,
         dropped_arms=(),
-        canaries=(CanaryRecord(arm="incumbent", task="t-0", run=0, reused_resolved=True, canary_resolved=True),),
+        canaries=(
+            CanaryRecord(
+                arm="incumbent", task="t-0", run=0, reused_resolved=True, reused_usage=Usage(), canary_resolved=True
+            ),
+        ),
     ),
     spend=Spend(
         fresh_rows=1, reused_rows=0, voided_attempts=0, input_tokens=None, output_tokens=3, cost_usd_micros=None
@@ -80,7 +84,7 @@ PROMOTION = Promotion(
 )
 INSTANCES: dict[str, Record] = {
     "decision": DECISION,
-    "event": seal(Event(seq=0, at=NOW, event="settled", cell=0, row=make_row())),
+    "event": Event(seq=0, at=NOW, event="settled", cell=0, row=make_row(), checksum="0" * 64),
     "generation": Generation(
         id="g",
         request=Request(skill="greeter"),

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from evolve.bench.cell import Attempt
 from evolve.records.cell_spec import CellSpec
+from evolve.records.plan import PlannedCell
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,10 @@ class Delivered:
     fault: BaseException | None = None
 
 
+Run = Callable[[CellSpec], Attempt]
+Prepare = Callable[[PlannedCell], None]
+
+
 class Executor(Protocol):
     """Runs cells; ``workers`` of them at once."""
 
@@ -26,6 +31,10 @@ class Executor(Protocol):
 
     def submit(self, spec: CellSpec, deliver: Callable[[Delivered], None]) -> None:
         """Take a cell; ``deliver`` is called once, from any thread, when its attempt has ended."""
+        ...
+
+    def prepare(self, cell: PlannedCell) -> None:
+        """Learn that a cell comes soon, so that what it needs can be made while others run; a hint, no more."""
         ...
 
     def close(self) -> None:

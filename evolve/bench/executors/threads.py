@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
 
-from evolve.bench.cell import Attempt
-from evolve.bench.executors.base import Delivered
+from evolve.bench.executors.base import Delivered, Prepare, Run
 from evolve.records.cell_spec import CellSpec
+from evolve.records.plan import PlannedCell
 
-Run = Callable[[CellSpec], Attempt]
+Deliver = Callable[[Delivered], None]
 
 
 class ThreadExecutor:
-    """A fixed number of daemon threads; an interrupted run does not wait for a model that hangs."""
+    """A fixed number of daemon threads; an interrupted run does not wait for a model that hangs.
 
-    def __init__(self, run: Run, workers: int) -> None:
+    One more thread prepares what comes next.
+    """
+
+    def __init__(self, run: Run, workers: int, prepare: Prepare) -> None:
         self.workers = workers
         self._run = run
-        self._queue: queue.SimpleQueue[tuple[CellSpec, Callable[[Delivered], None]] | None] = queue.SimpleQueue()
+        self._prepare = prepare
+        self._queue: queue.SimpleQueue[tuple[CellSpec, Deliver] | None] = queue.SimpleQueue()
+        self._soon: queue.SimpleQueue[PlannedCell | None] = queue.SimpleQueue()
         for number in range(workers):
             threading.Thread(target=self._work, name=f"evolve-cell-{number}", daemon=True).start()
+        threading.Thread(target=self._make_ready, name="evolve-prepare", daemon=True).start()
 
-    def submit(self, spec: CellSpec, deliver: Callable[[Delivered], None]) -> None:
+    def submit(self, spec: CellSpec, deliver: Deliver) -> None:
         """Put a cell at the end of the queue."""
         self._queue.put((spec, deliver))
+
+    def prepare(self, cell: PlannedCell) -> None:
+        """Have the preparing thread make a cell ready."""
+        self._soon.put(cell)
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
@@ -35,7 +46,13 @@ class ThreadExecutor:
             except BaseException as fault:
                 deliver(Delivered(spec, None, fault))
 
+    def _make_ready(self) -> None:
+        while (cell := self._soon.get()) is not None:
+            with contextlib.suppress(Exception):  # a hint that fails is told when the cell is run
+                self._prepare(cell)
+
     def close(self) -> None:
         """End each thread after the cell that it runs."""
         for _ in range(self.workers):
             self._queue.put(None)
+        self._soon.put(None)

@@ -1,0 +1,149 @@
+"""The books of a sweep: every step is in the journal before anything else follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from evolve.agents.base import SessionEnd
+from evolve.bench.cell import Attempt
+from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
+from evolve.bench.means import Means
+from evolve.bench.reuse import stored_reply
+from evolve.bench.sources import Sources
+from evolve.errors import EvidenceFault
+from evolve.files import write_atomic
+from evolve.records.cell_spec import CellSpec
+from evolve.records.kinds import KIND_FACTS
+from evolve.records.plan import Plan, PlannedCell
+from evolve.records.row import Row
+
+PLAN_FILE = "plan.json"
+
+
+class Books:
+    """Journal, sources and plan of a sweep whose lock is held; all state is what the journal says."""
+
+    def __init__(self, folder: Path, plan: Plan, means: Means) -> None:
+        self.folder = folder
+        self.plan = plan
+        self._means = means
+        self.journal = Journal(folder / JOURNAL_FILE)
+        self.sources = Sources(means.sweeps, folder)
+        if self.journal.repaired_bytes:
+            means.progress.note(f"journal: {self.journal.repaired_bytes} bytes of a torn last line taken off")
+        if self.state.plan_sha256 is None:
+            self.journal.append("planned", plan_sha256=plan.digest())
+        elif self.state.plan_sha256 != plan.digest():
+            raise EvidenceFault(f"{folder / PLAN_FILE}: not the plan that the journal began with", code="plan-changed")
+
+    @property
+    def state(self) -> SweepState:
+        """What the journal says."""
+        return self.journal.state
+
+    def close_lost_leases(self) -> None:
+        """Book the attempts that a killed process left open, at the most that they can have cost."""
+        for lease in list(self.state.leases.values()):
+            self._spend("lost", lease.reserved_micros, lease.cell, lease.attempt, lease.token)
+
+    def drop_broken_sources(self) -> None:
+        """Have every cell whose source cannot be copied be run instead."""
+        for cell in self.plan.cells:
+            if cell.action == "fresh" or cell.index in self.state.dropped_cells or cell.index in self.state.settled:
+                continue
+            try:
+                self.sources.fetch(cell)
+            except (EvidenceFault, OSError) as error:
+                self.journal.append("reuse-dropped", cell=cell.index, reason=str(error))
+                self._means.progress.note(f"cell {cell.index} is run, not reused: {error}")
+
+    def drop_arm(self, arm: str, reason: str) -> None:
+        """Have every cell of an arm be run, because its canaries do not vouch for the reused rows."""
+        self.journal.append("reuse-dropped", arm=arm, reason=reason)
+        more = sum(cell.arm == arm and cell.action == "reuse" for cell in self.plan.cells)
+        text = f"drift of arm {arm}: {reason}: its reused rows are dropped and {more} more cells are paid for"
+        self._means.progress.note(text)
+
+    def reused(self, cell: PlannedCell) -> bool:
+        """Whether a cell takes its row from another sweep."""
+        dropped = cell.arm in self.state.dropped_arms or cell.index in self.state.dropped_cells
+        return cell.action == "reuse" and not dropped
+
+    def to_pay(self) -> list[PlannedCell]:
+        """Return the cells still to be paid for, in plan order."""
+        hopeless = {
+            index for index, row in self.state.voided if row.kind is not None and not KIND_FACTS[row.kind].retried
+        }
+        done = self.state.settled.keys() | hopeless
+        return [cell for cell in self.plan.cells if cell.index not in done and not self.reused(cell)]
+
+    def lease(self, cell: PlannedCell) -> CellSpec:
+        """Write down that an attempt at a cell begins, and the most that it can cost."""
+        attempt, token = self.state.attempts.get(cell.index, 0) + 1, self.state.token + 1
+        worst = self._means.worst_micros(cell)
+        self.journal.append("leased", cell=cell.index, attempt=attempt, token=token, reserved_micros=worst)
+        spec = CellSpec(cell=cell, attempt=attempt, token=token)
+        self._means.progress.cell_started(spec)
+        return spec
+
+    def enter(self, spec: CellSpec, attempt: Attempt) -> None:
+        """Write down what an attempt measured: the reply first, then the row that names it."""
+        row = attempt.row
+        if row.reply_sha256:
+            write_atomic(stored_reply(self.folder, row.reply_sha256), attempt.reply.encode("utf-8"))
+        event = "voided" if row.void else "settled"
+        self.journal.append(event, cell=spec.cell.index, attempt=spec.attempt, token=spec.token, row=row)
+        self._means.progress.cell_ended(spec, row)
+
+    def cancel(self, spec: CellSpec) -> None:
+        """Write down that an attempt was given up, and the most that it can have cost."""
+        cell, attempt, token = spec.cell.index, spec.attempt, spec.token
+        self.journal.append("cancelled", cell=cell, attempt=attempt, token=token)
+        self._means.progress.cell_cancelled(spec)
+        self._spend("cancelled", self._means.worst_micros(spec.cell), cell, attempt, token)
+
+    def lease_warm_up(self, cell: PlannedCell) -> int:
+        """Write down that the throw-away session of an arm begins; returns its token."""
+        token, worst = self.state.token + 1, self._means.worst_micros(cell, warm_up=True)
+        self.journal.append("leased", arm=cell.arm, token=token, reserved_micros=worst)
+        return token
+
+    def enter_warm_up(self, token: int, end: SessionEnd) -> None:
+        """Write down what the throw-away session of an arm cost; unknown cost is booked as what was reserved."""
+        cost = end.usage.cost_usd_micros
+        self._spend("warm-up", self.state.leases[token].reserved_micros if cost is None else cost, None, None, token)
+
+    def _spend(self, why: str, micros: int | None, cell: int | None, attempt: int | None, token: int) -> None:
+        self.journal.append("spent", cell=cell, attempt=attempt, token=token, cost_usd_micros=micros, reason=why)
+        self._means.progress.spent(why, micros)
+
+    def canaries(self) -> list[tuple[PlannedCell, Row, Row]]:
+        """Return each settled canary as (cell, the row it vouches for, the row it measured)."""
+        settled, dropped = self.state.settled, self.state.dropped_cells
+        cells = [c for c in self.plan.cells if c.action == "canary" and c.index in settled and c.index not in dropped]
+        return [(cell, self.sources.fetch(cell), settled[cell.index]) for cell in cells]
+
+    def reused_rows(self, arm: str) -> list[Row]:
+        """Return the rows that an arm reuses."""
+        return [self.sources.fetch(cell) for cell in self.plan.cells if cell.arm == arm and self.reused(cell)]
+
+    def rows(self, folded: Collection[int] | None = None) -> list[Row]:
+        """Return the rows known so far, in plan order; a void row stands where nothing settled.
+
+        Args:
+            folded: When given, only these cells count among those that were paid for.
+
+        """
+        voided = dict(self.state.voided)
+        rows = []
+        for cell in self.plan.cells:
+            if self.reused(cell) and cell.index not in self.state.settled:
+                rows.append(self.sources.fetch(cell))
+            elif folded is not None and cell.index not in folded:
+                continue
+            elif cell.index in self.state.settled:
+                rows.append(self.state.settled[cell.index])
+            elif cell.index in voided:
+                rows.append(voided[cell.index])
+        return rows

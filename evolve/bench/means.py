@@ -1,0 +1,131 @@
+"""What cells are run with: agent, sandbox, tasks and skills at hand, and the folders they are run in."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evolve.agents.base import Agent, Session, SessionEnd
+from evolve.bench.cell import Attempt, Room, run_cell
+from evolve.bench.progress import Progress
+from evolve.bench.scratch import Scratch
+from evolve.corpus.loading import LoadedTask
+from evolve.errors import EvidenceFault, EvolveError
+from evolve.records.cell_spec import CellSpec
+from evolve.records.plan import PlannedCell
+from evolve.sandbox.base import Sandbox
+from evolve.skills import Skill
+
+WARM_UP_TOKENS = 16
+SEEN_FACTOR = 1.5
+
+
+@dataclass(frozen=True)
+class Means:
+    """What cells are run with.
+
+    Args:
+        agent: Who works.
+        sandbox: Where what was written is executed by checks.
+        tasks: The corpus, by task id.
+        skills: The skill of each arm, by the arm's name.
+        sweeps: The folder of all sweeps.
+        progress: Told what happens.
+        largest_micros: The most that a cell of a task was ever seen to cost, for agents that cannot say it beforehand.
+
+    """
+
+    agent: Agent
+    sandbox: Sandbox
+    tasks: Mapping[str, LoadedTask]
+    skills: Mapping[str, Skill]
+    sweeps: Path
+    progress: Progress
+    largest_micros: Mapping[str, int] = field(default_factory=dict)
+
+    def worst_micros(self, cell: PlannedCell, *, warm_up: bool = False) -> int | None:
+        """Return the most that one attempt at a cell can cost: the agent's limit, or the largest seen x 1.5."""
+        task, skill = self.tasks[cell.identity.task], self.skills[cell.arm]
+        limits = task.task.limits
+        if warm_up:
+            limits = limits.model_copy(update={"max_output_tokens": WARM_UP_TOKENS})
+        worst = self.agent.worst_cost_micros(limits, prompt_bytes(task, len(skill.body.encode())))
+        seen = self.largest_micros.get(cell.identity.task)
+        return round(seen * SEEN_FACTOR) if worst is None and seen is not None else worst
+
+
+def prompt_bytes(task: LoadedTask, skill_bytes: int) -> int:
+    """Return how many bytes of text a session on a task begins with."""
+    seed = sum(len(path) + len(entry.content) for path, entry in task.seed.files.items())
+    return skill_bytes + len(task.task.prompt.encode()) + seed
+
+
+class Workshop:
+    """Runs the cells of one sweep; the folders of cells that come next are made while others run."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._scratch = Scratch()
+        self._prepared: dict[int, Room] = {}
+        self._lock = threading.Lock()
+
+    def _at_hand(self, cell: PlannedCell) -> tuple[LoadedTask, Skill]:
+        identity = cell.identity
+        task, skill = self._means.tasks[identity.task], self._means.skills[cell.arm]
+        at_hand = (task.task_sha256, task.oracle_sha256, skill.fingerprint)
+        if at_hand != (identity.task_sha256, identity.oracle_sha256, identity.fingerprint):
+            raise EvidenceFault(f"cell {cell.index}: task or skill is not the planned one", code="cell-mismatch")
+        return task, skill
+
+    def prepare(self, cell: PlannedCell) -> None:
+        """Make the folders of a cell before its turn; what fails here is told when it is run."""
+        with contextlib.suppress(EvolveError, OSError):
+            task, skill = self._at_hand(cell)
+            room = Room.make(task, skill, self._scratch.folder)
+            with self._lock:
+                self._prepared[cell.index] = room
+
+    def run(self, spec: CellSpec) -> Attempt:
+        """Make one attempt at a cell.
+
+        Raises:
+            EvidenceFault: The task or skill at hand is not the one that the cell names.
+
+        """
+        cell, means = spec.cell, self._means
+        task, skill = self._at_hand(cell)
+
+        def room() -> Room:
+            with self._lock:
+                prepared = self._prepared.pop(cell.index, None)
+            return prepared or Room.make(task, skill, self._scratch.folder)
+
+        return run_cell(
+            cell,
+            task,
+            skill,
+            means.agent,
+            means.sandbox,
+            attempt=spec.attempt,
+            make_room=room,
+            phase=lambda phase: means.progress.cell_phase(cell, phase),
+        )
+
+    def warm_up(self, cell: PlannedCell) -> SessionEnd:
+        """Run a throw-away session with the skill of a cell's arm, so that no cell pays for a cold cache alone."""
+        task, skill = self._at_hand(cell)
+        limits = task.task.limits.model_copy(update={"max_output_tokens": WARM_UP_TOKENS})
+        short = task.task.model_copy(update={"limits": limits})
+        room = Room.make(task, skill, self._scratch.folder)
+        try:
+            session = Session(task=short, work=room.work, skills=room.skills, seed=cell.identity.seed)
+            return self._means.agent.run(session)
+        finally:
+            room.remove()
+
+    def close(self) -> None:
+        """Remove all folders."""
+        self._scratch.close()
