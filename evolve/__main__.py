@@ -1,6 +1,6 @@
 """``python -m evolve``."""
 
-from evolve.cli.main import run
+from evolve.cli.entry import run
 
 if __name__ == "__main__":
     run()

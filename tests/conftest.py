@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evolve.cli import opening
+from evolve.cli import bench_opening
 from evolve.cli.main import main
 from evolve.errors import EnvironmentFault
 from evolve.models.base import ChatModel
@@ -65,7 +65,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedModel:
     def build(*_: object) -> ChatModel:
         return scripted
 
-    monkeypatch.setattr(opening, "build_model", build)
+    monkeypatch.setattr(bench_opening, "build_model", build)
     return scripted
 
 

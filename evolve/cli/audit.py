@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option
 from evolve.errors import ExitCode, InputError
-from evolve.promote.findings import Finding
+
+if TYPE_CHECKING:
+    from evolve.promote.findings import Finding
 
 
 @click.command("audit", short_help="Recompute what promotions claim, from a clone alone.")

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from evolve.cli.decisions import decision_text
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
@@ -38,6 +37,7 @@ def command(
 
     Example: evolve benchmark overlays/purchase-json-demonstrate-1a2b3c4d
     """
+    from evolve.cli.decisions import decision_text
     from evolve.overlays import read_overlay, validate_overlay
     from evolve.promote.confirm import Confirmation
     from evolve.promote.evidence import unusable_arms

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from evolve.cli.decisions import decision_text
 from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option
 from evolve.errors import InputError
@@ -23,6 +22,7 @@ def command(measured: str, policy_file: Path | None, as_json: bool) -> None:
 
     Example: evolve gate promotion/purchase-json/0123456789ab --policy strict.yaml
     """
+    from evolve.cli.decisions import decision_text
     from evolve.promote.apply import evidence_of
     from evolve.promote.redecide import redecide_evidence, redecide_sweep
     from evolve.records.base import read_yaml

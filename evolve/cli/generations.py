@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from evolve.bench.measure import Bench
+from evolve.cli.bench_opening import Models
 from evolve.cli.decisions import decision_text
-from evolve.cli.opening import Models
 from evolve.cli.output import table
 from evolve.files import write_atomic, writer_lock
 from evolve.generation.loop import GenerationLoop, report_path

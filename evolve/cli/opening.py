@@ -1,52 +1,24 @@
-"""Opening what a command works with: the workspace, the bench, the proposer's model."""
+"""Opening what a command works with; nothing heavy is imported before a command really runs."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evolve.agents.chat import ChatAgent
-from evolve.bench.measure import Bench
-from evolve.bench.progress import Progress
-from evolve.bench.runner import RunOptions
-from evolve.cli.progress import progress_for
-from evolve.corpus.checked import check_unchecked
-from evolve.corpus.loading import load_corpus
-from evolve.corpus.selftest import InstrumentFault
-from evolve.errors import InputError
-from evolve.models.base import ChatModel
-from evolve.models.build import build_model, price_of
-from evolve.sandbox.choose import choose_sandbox
-from evolve.workspace import Workspace, find_workspace
+if TYPE_CHECKING:
+    from evolve.bench.measure import Bench
+    from evolve.bench.runner import RunOptions
+    from evolve.cli.bench_opening import Models
+    from evolve.workspace import Workspace
 
 
 def here() -> Workspace:
     """Return the workspace that the working folder lies in."""
+    from evolve.workspace import find_workspace
+
     return find_workspace(Path.cwd())
-
-
-class Models:
-    """The models of a workspace, each built once."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._built: dict[str, ChatModel] = {}
-
-    def get(self, name: str) -> ChatModel:
-        """Return a model by the name it has in ``evolve.yaml``."""
-        if name not in self._built:
-            self._built[name] = build_model(self._workspace.spec, name, self._workspace.root)
-        return self._built[name]
-
-    def proposer(self) -> ChatModel:
-        """Return the model that reflects."""
-        return self.get(self._workspace.spec.proposer.model)
-
-    def close(self) -> None:
-        """Close all of them."""
-        for model in self._built.values():
-            model.close()
 
 
 @contextlib.contextmanager
@@ -60,43 +32,7 @@ def open_bench(
         EnvironmentFault: The model or the sandbox is missing.
 
     """
-    progress: Progress = progress_for(as_json=as_json)
-    corpus = load_corpus(workspace.corpus)
-    skills = workspace.skills()
-    policy = workspace.policy()
-    sandbox, note = choose_sandbox()
-    if note is not None and any(task.runs_model_code for task in corpus.tasks):
-        progress.note(f"WARNING: {note}")
-    faults, tested = check_unchecked(corpus, skills, sandbox, workspace.sweeps.parent / ".checked.json")
-    refuse_broken_instruments(faults)
-    if tested:
-        progress.note(f"tested the instruments: {tested} tasks, all good")
-    models = Models(workspace)
-    try:
-        spec = workspace.spec.agent
-        agent = ChatAgent(
-            models.get(spec.model),
-            temperature=spec.temperature,
-            price=price_of(workspace.spec, spec.model),
-        )
-        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions()), models
-    finally:
-        models.close()
+    from evolve.cli.bench_opening import opened_bench
 
-
-def refuse_broken_instruments(faults: list[InstrumentFault]) -> None:
-    """Refuse to measure with checks that cannot be trusted.
-
-    Raises:
-        InputError: There is at least one fault; the first few are named.
-
-    """
-    if not faults:
-        return
-    shown = "\n".join(f"  {fault.task}: {fault.text}" for fault in faults[:5])
-    more = f"\n  and {len(faults) - 5} more" if len(faults) > 5 else ""
-    raise InputError(
-        f"{len(faults)} broken instruments, nothing was measured:\n{shown}{more}",
-        hint="evolve check lists them all",
-        code="broken-instrument",
-    )
+    with opened_bench(workspace, as_json=as_json, options=options) as opened:
+        yield opened

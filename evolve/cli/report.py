@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evolve.cli.opening import here
 from evolve.cli.output import json_option, say
 from evolve.errors import InputError
-from evolve.workspace import Workspace
+
+if TYPE_CHECKING:
+    from evolve.workspace import Workspace
 
 
 @click.command("report", short_help="Show a generation, a sweep or a promotion as Markdown.")

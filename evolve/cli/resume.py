@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evolve.bench.measure import FROZEN_FOLDER, Bench
-from evolve.bench.runner import RunOptions
-from evolve.cli.decisions import decision_text
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
-from evolve.workspace import Workspace
+
+if TYPE_CHECKING:
+    from evolve.bench.measure import Bench
+    from evolve.bench.runner import RunOptions
+    from evolve.workspace import Workspace
 
 
 @click.command("resume", short_help="Finish an interrupted generation or sweep.")
@@ -69,6 +70,8 @@ def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *
 
 def _finish(workspace: Workspace, bench: Bench, folder: Path, *, as_json: bool) -> None:
     from evolve.bench.books import PLAN_FILE
+    from evolve.bench.measure import FROZEN_FOLDER
+    from evolve.cli.decisions import decision_text
     from evolve.overlays import read_overlay
     from evolve.promote.confirm import Confirmation
     from evolve.records.base import read_json

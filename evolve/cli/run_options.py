@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evolve.bench.budget import Budget, Limits
-from evolve.bench.runner import RunOptions
+if TYPE_CHECKING:
+    from evolve.bench.runner import RunOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,5 +29,8 @@ def run_options(command: F) -> F:
 
 def options_of(workers: int, max_usd: float | None, max_cells: int | None, max_wall: float | None) -> RunOptions:
     """Return how sweeps are run, as the options say; one budget serves all sweeps of the command."""
+    from evolve.bench.budget import Budget, Limits
+    from evolve.bench.runner import RunOptions
+
     micros = None if max_usd is None else round(max_usd * 1_000_000)
     return RunOptions(workers=workers, budget=Budget(Limits(micros, max_cells, max_wall)))

@@ -16,8 +16,8 @@ from tests.worlds import ModelServer, make_workspace
 
 SIZE = 2 * 1024 * 1024
 
-# Runs inside, where the first argument is the tmpfs. It fills the disk but for some room, measures until there is none, frees it,
-# resumes, and tells what it saw.
+# Runs inside, where the first argument is the tmpfs. It fills the disk but for some room, measures until there is none,
+# frees it, resumes, and tells what it saw.
 INSIDE = """
 import json, os, shutil, subprocess, sys
 from pathlib import Path

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evolve.cli import opening
+from evolve.cli import bench_opening
 from evolve.cli.main import main
 from evolve.digest import sha256_bytes
 from evolve.models.base import ChatReply, ChatRequest
@@ -58,7 +58,7 @@ class BankedModel:
 
 def run(order: dict[str, Any]) -> int:
     os.chdir(order["root"])
-    opening.__dict__["build_model"] = lambda *_: BankedModel(Path(order["bank"]))
+    bench_opening.__dict__["build_model"] = lambda *_: BankedModel(Path(order["bank"]))
     null = os.open(os.devnull, os.O_WRONLY)
     log = os.open(Path(order["bank"]).with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(null, 1)

@@ -360,14 +360,16 @@ def test_doctor_looks_at_local_weights(workspace: Path, evolve: CommandLine, mon
 def test_grading_without_containment_is_said_loudly(
     workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evolve.cli import opening
+    from evolve.cli import bench_opening
 
     oracle = workspace / "corpus/bracket-train-01/oracle/oracle.yaml"
     oracle.write_text(
         oracle.read_text() + '  - {id: ran, kind: command, argv: ["{python}", "-c", "import sys; '
         "sys.exit('<101>' not in open('answer.md').read())\"], rule: Reply with the number.}\n"
     )
-    monkeypatch.setattr(opening, "choose_sandbox", lambda: (Host(), choose.UNCONTAINED_NOTE.format(reason="none")))
+    monkeypatch.setattr(
+        bench_opening, "choose_sandbox", lambda: (Host(), choose.UNCONTAINED_NOTE.format(reason="none"))
+    )
     ran = evolve("benchmark", _overlay(workspace), "--plan")
     assert "WARNING: model-written code is graded WITHOUT containment" in ran.err
 
@@ -408,12 +410,12 @@ def test_models_are_installed_and_the_progress_is_said(
 def test_a_missing_model_is_said_before_anything_is_measured(
     workspace: Path, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evolve.cli import opening
+    from evolve.cli import bench_opening
 
     def missing(*_: object) -> None:
         raise EnvironmentFault("the weights are not installed", hint="evolve models install x")
 
-    monkeypatch.setattr(opening, "build_model", missing)
+    monkeypatch.setattr(bench_opening, "build_model", missing)
     ran = evolve("generation")
     assert ran.code == 1
     assert "evolve models install x" in ran.err

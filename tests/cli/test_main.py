@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from evolve.cli import main as main_module
 from evolve.cli.main import COMMANDS, cli, main
@@ -48,6 +49,27 @@ def test_help_imports_nothing_heavy() -> None:
     script = f"import sys, evolve.cli.main as m; m.main(['--help']); print([n for n in {HEAVY} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
+def test_the_help_that_is_shown_at_once_is_the_true_one(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "evolve", *arguments]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    true = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["--help"], prog_name="evolve", terminal_width=80).output
+    assert shown == true, "write it anew: python scripts/write_help.py"
+
+
+def test_the_help_is_shown_without_importing_the_command_line() -> None:
+    script = "import sys; sys.argv = ['evolve', '--help']; from evolve.cli.entry import run\ntry: run()\nfinally: "
+    script += "print('click' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_without_a_command_the_help_is_shown_as_an_error() -> None:
+    done = subprocess.run([sys.executable, "-m", "evolve"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Usage: evolve [OPTIONS] COMMAND")
 
 
 def test_the_version_is_said(evolve: CommandLine) -> None:

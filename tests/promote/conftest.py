@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.cli import opening
+from evolve.cli import bench_opening
 from evolve.cli.main import main
 from evolve.promote.evidence import Evidence, read_evidence
 from tests.worlds import ScriptedModel, make_workspace
@@ -34,7 +34,7 @@ class Measured:
 @pytest.fixture(scope="session")
 def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "build_model", lambda *_: ScriptedModel())
+        patch.setattr(bench_opening, "build_model", lambda *_: ScriptedModel())
         root = make_workspace(tmp_path_factory.mktemp("measured") / "workspace")
         patch.chdir(root)
         assert main(["propose", "--operator", "demonstrate"]) == 0
