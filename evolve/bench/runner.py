@@ -21,7 +21,7 @@ from evolve.bench.progress import Progress
 from evolve.bench.reuse import REPLIES_FOLDER
 from evolve.bench.scheduler import Scheduler
 from evolve.bench.vouching import arm_drift
-from evolve.digest import sha256_bytes
+from evolve.digest import sha256_bytes, sha256_file
 from evolve.errors import BudgetExhausted, EnvironmentFault, EvolveError
 from evolve.files import write_atomic, writer_lock
 from evolve.records.base import jsonl_bytes, read_json, write_json
@@ -218,10 +218,10 @@ def run_sweep(folder: Path, plan: Plan, means: Means, options: RunOptions) -> Sw
 
     """
     with writer_lock(folder / ".lock", f"sweep {folder.name}"):
-        if (folder / PLAN_FILE).exists():
-            plan = read_json(Plan, folder / PLAN_FILE)
-        else:
+        if not (folder / PLAN_FILE).exists():
             write_json(folder / PLAN_FILE, plan)
+        elif sha256_file(folder / PLAN_FILE) != sha256_bytes(plan.canonical() + b"\n"):
+            plan = read_json(Plan, folder / PLAN_FILE)
         (folder / REPLIES_FOLDER).mkdir(exist_ok=True)
         books = Books(folder, plan, means)
         options.budget.carry(books.state.booked_micros, len(books.state.attempts))

@@ -6,7 +6,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from evolve.records.base import Digest, Identifier, Record, Timestamp
+from evolve.records.base import Digest, Identifier, Record, Timestamp, lean
 from evolve.records.kinds import KIND_FACTS, ErrorKind, Role, Split
 
 ROW_SCHEMA: Final = "evolve/row@1"
@@ -78,7 +78,10 @@ class Row(Record):
             raise ValueError("a row is resolved exactly when it has no error kind")
         if self.key != self.identity.digest():
             raise ValueError("the key is not the digest of the identity")
-        return self
+        for part in (self.identity, self.usage, self.verify, self.oracle, self.reused):
+            if part is not None:
+                lean(part)
+        return lean(self)
 
     @property
     def void(self) -> bool:
