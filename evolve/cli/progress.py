@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from evolve.bench.cell import Phase
 from evolve.cli.output import emit_event, plain, say
-from evolve.cli.plans import duration, money
+from evolve.cli.plans import duration
 from evolve.cli.tally import Tally
 from evolve.records.cell_spec import CellSpec
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
     from evolve.bench.progress import Progress
@@ -189,58 +188,86 @@ class LineProgress(Teller):
         self._say(text)
 
 
+class Board:
+    """What a terminal shows while a sweep runs: a bar, the totals, and a line for each running cell."""
+
+    def __init__(self, name: str, to_pay: int) -> None:
+        from rich.console import Console, Group
+        from rich.live import Live
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self.console = Console(stderr=True)
+        text = TextColumn("{task.description}", markup=False)
+        self._bar = Progress(text, BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn())
+        self._totals = Progress(text)
+        self._cells = Progress(text, TextColumn("{task.fields[phase]}", markup=False), TimeElapsedColumn())
+        self._overall = self._bar.add_task(name, total=to_pay)
+        self._sum = self._totals.add_task("")
+        self._lines: dict[int, TaskID] = {}
+        self._live = Live(Group(self._bar, self._totals, self._cells), console=self.console, refresh_per_second=4)
+        self._live.start()
+
+    @property
+    def running(self) -> dict[str, str]:
+        """The running cells by name, with the phase of each."""
+        return {task.description.strip(): task.fields["phase"] for task in self._cells.tasks}
+
+    def add(self, cell: PlannedCell) -> None:
+        """Add a line for a cell."""
+        name = plain(f"  {_cell_name(cell)}")
+        self._lines[cell.index] = self._cells.add_task(name, total=None, phase="starting")
+
+    def show_phase(self, cell: PlannedCell, phase: Phase) -> None:
+        """Show what a cell does."""
+        if (line := self._lines.get(cell.index)) is not None:
+            self._cells.update(line, phase=phase)
+
+    def drop(self, cell: PlannedCell) -> None:
+        """Take the line of a cell away."""
+        if (line := self._lines.pop(cell.index, None)) is not None:
+            self._cells.remove_task(line)
+
+    def show_totals(self, done: int, text: str) -> None:
+        """Show the totals."""
+        self._bar.update(self._overall, completed=done)
+        self._totals.update(self._sum, description=f"  {text}")
+
+    def close(self) -> None:
+        """Leave the bar and the totals as they stand, without the cells."""
+        for line in self._lines.values():
+            self._cells.remove_task(line)
+        self._live.stop()
+
+
 class BarProgress(Teller):
     """On a terminal: one bar with the totals, and below it a line for each running cell with its phase."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._live: RichProgress | None = None
-        self._overall: TaskID | None = None
-        self._lines: dict[int, TaskID] = {}
+        self.board: Board | None = None
 
     def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
         """Show an empty bar."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-        from rich.table import Column
-
         self.begin(plan, to_pay)
-        self._live = Progress(
-            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-        )
-        self._live.start()
-        self._overall = self._live.add_task(title(plan), total=to_pay, note="")
+        self.board = Board(title(plan), to_pay)
 
     def _refresh(self) -> None:
-        if self._live is not None and self._overall is not None:
-            tally = self.tally
-            parts = [f"{tally.resolved} resolved"]
-            parts += [f"{count} {what}" for count, what in ((tally.reused, "reused"), (tally.void, "void")) if count]
-            parts += [money(tally.spent_micros)] if tally.spent_micros else []
-            parts += [f"{duration(tally.rest_s)} to go"] if tally.rest_s else []
-            self._live.update(self._overall, completed=tally.done, note=", ".join(parts))
+        if self.board is not None:
+            self.board.show_totals(self.tally.done, self.tally.text())
 
     def cell_started(self, spec: CellSpec) -> None:
         """Add a line for the cell."""
-        if self._live is not None:
-            name = plain(f"  {_cell_name(spec.cell)}")
-            self._lines[spec.cell.index] = self._live.add_task(name, total=None, note="starting")
+        if self.board is not None:
+            self.board.add(spec.cell)
 
     def cell_phase(self, cell: PlannedCell, phase: Phase) -> None:
         """Show the phase on the cell's line."""
-        line = self._lines.get(cell.index)
-        if self._live is not None and line is not None:
-            self._live.update(line, note=phase)
+        if self.board is not None:
+            self.board.show_phase(cell, phase)
 
     def _drop_line(self, spec: CellSpec) -> None:
-        line = self._lines.pop(spec.cell.index, None)
-        if self._live is not None and line is not None:
-            self._live.remove_task(line)
+        if self.board is not None:
+            self.board.drop(spec.cell)
 
     def cell_ended(self, spec: CellSpec, row: Row) -> None:
         """Advance the bar; a void cell is printed above it."""
@@ -259,19 +286,16 @@ class BarProgress(Teller):
         self._refresh()
 
     def sweep_ended(self) -> None:
-        """Leave the bar as it stands, without the cells."""
-        if self._live is not None:
-            for line in self._lines.values():
-                self._live.remove_task(line)
-            self._lines.clear()
-            self._refresh()
-            self._live.stop()
-            self._live = None
+        """Leave the totals as they stand."""
+        self._refresh()
+        if self.board is not None:
+            self.board.close()
+            self.board = None
 
     def note(self, text: str) -> None:
         """Print a note, above the bar where there is one."""
-        if self._live is not None:
-            self._live.console.print(plain(text), markup=False, highlight=False)
+        if self.board is not None:
+            self.board.console.print(plain(text), markup=False, highlight=False)
         else:
             say(text, err=True)
 

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 @click.command("resume", short_help="Finish an interrupted generation or sweep.")
 @click.argument("what", required=False)
+@click.option("--stop-when-decided", is_flag=True, help="Stop once no outcome of the rest could change the decision.")
 @run_options
 @json_option
-def command(what: str | None, as_json: bool, **limits: Any) -> None:
+def command(what: str | None, stop_when_decided: bool, as_json: bool, **limits: Any) -> None:
     """Finish an interrupted generation or sweep; no settled cell is paid for again.
+
+    A generation goes on as it was begun; what an interrupted run has spent counts towards --max-usd and --max-cells.
 
     WHAT is the id of a generation or of a sweep; by default the newest unfinished generation, or else the
     newest unfinished sweep.
@@ -41,7 +44,7 @@ def command(what: str | None, as_json: bool, **limits: Any) -> None:
     elif name is None and (found := latest_unfinished(workspace.generations)):
         state = found
     else:
-        _resume_sweep(workspace, name, options_of(**limits), as_json=as_json)
+        _resume_sweep(workspace, name, options_of(**limits), early=stop_when_decided, as_json=as_json)
         return
     if state.record.finished_at is None:
         with (
@@ -52,7 +55,7 @@ def command(what: str | None, as_json: bool, **limits: Any) -> None:
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
 
 
-def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *, as_json: bool) -> None:
+def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *, early: bool, as_json: bool) -> None:
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.unfinished import latest_unfinished_sweep
     from evolve.promote.ledger import read_ledger, undecided_sweeps
@@ -65,10 +68,10 @@ def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *
     if not (folder / PLAN_FILE).exists():
         raise InputError(f"{name}: no generation and no sweep of this name", hint="evolve resume, without a name")
     with open_bench(workspace, as_json=as_json, options=options) as (bench, _):
-        _finish(workspace, bench, folder, as_json=as_json)
+        _finish(workspace, bench, folder, early=early, as_json=as_json)
 
 
-def _finish(workspace: Workspace, bench: Bench, folder: Path, *, as_json: bool) -> None:
+def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as_json: bool) -> None:
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.measure import FROZEN_FOLDER
     from evolve.cli.decisions import decision_text
@@ -94,7 +97,7 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, as_json: bool) 
             hint="bring it back, or benchmark afresh; the rows stay",
             code="sweep-outdated",
         )
-    evidence = confirmation.run()
+    evidence = confirmation.run(stop_when_decided=early)
     where = workspace.relative(evidence.folder)
     value = {"evidence": where, "decision": evidence.promotion.decision.json_value()}
     emit(value, f"{decision_text(evidence.promotion.decision)}\nevidence: {where}", as_json=as_json)

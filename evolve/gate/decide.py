@@ -129,10 +129,15 @@ def _decide_early(given: GateInput) -> Decision:
     if cannot_fail(given):
         results = _extreme_case(given, Role.INCUMBENT)
         estimate, test, gain = _judge(results, given)
+        worst = f"{estimate.estimand}; every run that was not measured is taken for the worst"
         text = f"{count}: the figures take every other for the worst, and are promoted even so"
         stopped = Reason(code="stopped-early", text=text, blocking=False, numbers=numbers)
         return Decision(
-            outcome=Outcome.PROMOTE, reasons=(stopped, *gain), estimates=(estimate,), test=test, tasks=results
+            outcome=Outcome.PROMOTE,
+            reasons=(stopped, *gain),
+            estimates=(estimate.model_copy(update={"estimand": worst}),),
+            test=test,
+            tasks=results,
         )
     text = "measuring was stopped although the rest could have changed the decision"
     fault = Reason(code="stopped-too-early", text=text, blocking=True)

@@ -38,8 +38,8 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def money(micros: int | None) -> str:
-    """Return money in USD; unknown is said to be unknown."""
-    return "unknown" if micros is None else f"{micros / 1_000_000:.2f} USD"
+    """Return money in USD, small sums to the hundredth of a cent; unknown is said to be unknown."""
+    return "unknown" if micros is None else f"{micros / 1_000_000:.{2 if micros >= 1_000_000 else 4}f} USD"
 
 
 def spend_sentence(spend: Spend) -> str:

@@ -69,9 +69,8 @@ def test_a_terminal_gets_a_bar_a_line_for_each_running_cell_and_void_cells_above
     progress.sweep_started(PLAN, 3, 2)
     progress.cell_started(spec(GOOD))
     progress.cell_phase(spec(GOOD).cell, "oracle")
-    assert progress._live is not None
-    lines = {task.description: task.fields["note"] for task in progress._live.tasks}
-    assert lines["  t-1 run 0 (candidate)"] == "oracle"
+    assert progress.board is not None
+    assert progress.board.running == {"t-1 run 0 (candidate)": "oracle"}
     progress.cell_ended(spec(GOOD), GOOD)
     progress.cell_started(spec(VOID))
     progress.cell_ended(spec(VOID), VOID)
@@ -85,10 +84,10 @@ def test_a_terminal_gets_a_bar_a_line_for_each_running_cell_and_void_cells_above
     text = terminal.getvalue()
     assert "before" in text
     assert "1/3" in text
-    assert "1 resolved, 1 void" in text
+    assert "1 of 3 done, 1 resolved, 0 failed, 1 void" in text
     assert "t-2 run 0 (candidate): void: session-error: [red][31mdown" in text
     assert "a note [bold]" in text
-    assert progress._lines == {}
+    assert progress.board is None
 
 
 def test_elsewhere_there_is_a_plain_line_an_event(
