@@ -7,11 +7,12 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EvolveError, InputError
-from evolve.records.workspace import HttpModelSpec
+from evolve.records.workspace import ChatAgentSpec, HttpModelSpec, ProgramSpec
 from evolve.sandbox.choose import choose_sandbox
 from evolve.workspace import Workspace, find_workspace
 
@@ -93,11 +94,34 @@ def _local_model(workspace: Workspace, name: str, weights: str) -> Diagnosis:
     return Diagnosis(what, True, found)
 
 
+def _program(spec: ProgramSpec) -> list[Diagnosis]:
+    from evolve.agents.contained import find_program
+    from evolve.sandbox.box_preflight import find_box
+
+    variable = spec.upstream.key_env
+    missing = variable is not None and not os.environ.get(variable)
+    key = f"the variable {variable} is {'not set' if missing else 'set'}" if variable else "no key needed"
+    found = [Diagnosis("agent key", not missing, key, f"export {variable}=...")]
+    looks: dict[str, Callable[[], str]] = {
+        "agent": lambda: f"{find_program(spec.binary, spec.version).path}, version {spec.version}",
+        "agent containment": lambda: f"{find_box().name}: seen to deny files, writes, network and survivors",
+    }
+    for what, look in looks.items():
+        try:
+            found.append(Diagnosis(what, True, look()))
+        except EvolveError as error:
+            found.append(Diagnosis(what, False, error.message, error.hint or ""))
+    return found
+
+
 def diagnose(start: Path) -> list[Diagnosis]:
     """Look at everything a generation needs; nothing is changed and nothing is paid for."""
     found, workspace = _workspace(start)
     diagnoses = [_python(), _git(), _containment(), _disk(start), found]
     if workspace is not None:
-        names = dict.fromkeys([workspace.spec.agent.model, workspace.spec.proposer.model])
-        diagnoses += [_model(workspace, name) for name in names]
+        agent = workspace.spec.agent
+        names = [agent.model] if isinstance(agent, ChatAgentSpec) else []
+        diagnoses += [_model(workspace, name) for name in dict.fromkeys([*names, workspace.spec.proposer.model])]
+        if not isinstance(agent, ChatAgentSpec):
+            diagnoses += _program(agent)
     return diagnoses

@@ -25,7 +25,8 @@ class Session:
 class SessionEnd:
     """How a session ended; ``kind`` is ``None`` when it ended well.
 
-    ``refused`` says that the provider refused the account (key, credit), so that no further session can do better.
+    ``refused`` says that the provider refused the account (key, credit), so that no further session can do better;
+    ``transcript`` is what a program of its own said on the way.
     """
 
     reply: str
@@ -33,6 +34,7 @@ class SessionEnd:
     kind: ErrorKind | None = None
     detail: str = ""
     refused: bool = False
+    transcript: str = ""
 
 
 class Agent(Protocol):

@@ -9,7 +9,7 @@ from evolve.agents.base import SessionEnd
 from evolve.bench.cell import Attempt
 from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
 from evolve.bench.means import Means
-from evolve.bench.reuse import stored_reply
+from evolve.bench.reuse import stored_reply, stored_transcript
 from evolve.bench.sources import Sources
 from evolve.errors import EvidenceFault
 from evolve.files import write_atomic
@@ -88,10 +88,12 @@ class Books:
         return spec
 
     def enter(self, spec: CellSpec, attempt: Attempt) -> None:
-        """Write down what an attempt measured: the reply first, then the row that names it."""
+        """Write down what an attempt measured: reply and transcript first, then the row that names them."""
         row = attempt.row
         if row.reply_sha256:
             write_atomic(stored_reply(self.folder, row.reply_sha256), attempt.reply.encode("utf-8"))
+        if row.transcript_sha256:
+            write_atomic(stored_transcript(self.folder, row.transcript_sha256), attempt.transcript.encode("utf-8"))
         event = "voided" if row.void else "settled"
         self.journal.append(event, cell=spec.cell.index, attempt=spec.attempt, token=spec.token, row=row)
         self._means.progress.cell_ended(spec, row)

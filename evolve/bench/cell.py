@@ -32,11 +32,12 @@ _NO_USAGE = Usage()
 
 @dataclass(frozen=True)
 class Attempt:
-    """The row of an attempt, the redacted reply that it rests on, and whether the provider refused the account."""
+    """The row of an attempt, the redacted reply and transcript, and whether the provider refused the account."""
 
     row: Row
     reply: str
     refused: bool = False
+    transcript: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def run_cell(
         removed = room is None or room.remove()
     if room is not None and not removed:
         measured = _Measured(measured.end, ErrorKind.CLEANUP_FAILURE, f"{room.root} could not be removed")
-    reply = redact(measured.end.reply)
+    reply, transcript = redact(measured.end.reply), redact(measured.end.transcript)
     row = Row(
         key=cell.identity.digest(),
         identity=cell.identity,
@@ -163,7 +164,8 @@ def run_cell(
         oracle=measured.oracle,
         usage=measured.end.usage,
         reply_sha256=sha256_bytes(reply.encode("utf-8")) if reply else None,
+        transcript_sha256=sha256_bytes(transcript.encode("utf-8")) if transcript else None,
         work_sha256=measured.work_sha256,
         measured_at=datetime.now(UTC),
     )
-    return Attempt(row=row, reply=reply, refused=measured.end.refused)
+    return Attempt(row=row, reply=reply, refused=measured.end.refused, transcript=transcript)

@@ -23,7 +23,8 @@ def cell_identity(
     task: LoadedTask, fingerprint: str, agent_identity: dict[str, object], sandbox: Sandbox, run: int
 ) -> CellIdentity:
     """Return the identity of one cell."""
-    backend = f"{AGENT_BACKEND}+{sandbox.name}" if task.runs_model_code else AGENT_BACKEND
+    backend = str(agent_identity.get("backend", AGENT_BACKEND))
+    backend = f"{backend}+{sandbox.name}" if task.runs_model_code else backend
     return CellIdentity(
         task=task.id,
         task_sha256=task.task_sha256,

@@ -19,6 +19,7 @@ from evolve.records.plan import Source
 from evolve.records.row import Row
 
 REPLIES_FOLDER = "replies"
+TRANSCRIPTS_FOLDER = "transcripts"
 SOURCES_DIFFER = "two sources differ"
 
 
@@ -58,6 +59,11 @@ def outcome_of(row: Row) -> bytes:
 def stored_reply(sweep: Path, digest: str) -> Path:
     """Return where a sweep keeps a reply."""
     return sweep / REPLIES_FOLDER / f"{digest}.md"
+
+
+def stored_transcript(sweep: Path, digest: str) -> Path:
+    """Return where a sweep keeps a transcript."""
+    return sweep / TRANSCRIPTS_FOLDER / f"{digest}.jsonl"
 
 
 def build_index(sweeps: Path, *, now: datetime, max_age_days: int, only: str | None = None) -> ReuseIndex:

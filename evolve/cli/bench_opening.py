@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from evolve.agents.chat import ChatAgent
+from evolve.agents.build import build_agent
 from evolve.bench.measure import Bench
 from evolve.bench.progress import Progress
 from evolve.bench.runner import RunOptions
@@ -15,7 +15,7 @@ from evolve.corpus.loading import load_corpus
 from evolve.corpus.selftest import InstrumentFault
 from evolve.errors import InputError
 from evolve.models.base import ChatModel
-from evolve.models.build import build_model, price_of
+from evolve.models.build import build_model
 from evolve.sandbox.choose import choose_sandbox
 from evolve.workspace import Workspace
 
@@ -67,12 +67,7 @@ def opened_bench(
         progress.note(f"tested the instruments: {tested} tasks, all good")
     models = Models(workspace)
     try:
-        spec = workspace.spec.agent
-        agent = ChatAgent(
-            models.get(spec.model),
-            temperature=spec.temperature,
-            price=price_of(workspace.spec, spec.model),
-        )
+        agent = build_agent(workspace.spec, models.get)
         yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions()), models
     finally:
         models.close()

@@ -29,11 +29,25 @@ class CellIdentity(Record):
 class Usage(Record):
     """What an attempt used; a figure that nobody reported is null."""
 
-    input_tokens: int | None = None
+    input_tokens: int | None = Field(default=None, description="All input: what was cached or cache-written included.")
     cached_input_tokens: int | None = None
+    cache_write_5m_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning_tokens: int | None = Field(default=None, description="Part of the output.")
+    api_calls: int | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
     cost_usd_micros: int | None = None
     session_ms: int | None = None
+    api_ms: int | None = None
+
+    @model_validator(mode="after")
+    def _parts_are_within_the_whole(self) -> Self:
+        parts = (self.cached_input_tokens, self.cache_write_5m_tokens, self.cache_write_1h_tokens)
+        if self.input_tokens is not None and sum(part or 0 for part in parts) > self.input_tokens:
+            raise ValueError("more input was cached than there was input")
+        return self
 
 
 class CheckOutcome(Record):
@@ -68,6 +82,7 @@ class Row(Record):
     oracle: CheckOutcome | None = None
     usage: Usage = Usage()
     reply_sha256: Digest | None = None
+    transcript_sha256: Digest | None = None
     work_sha256: Digest | None = None
     measured_at: Timestamp = Field(description="When the row was first measured; reuse never changes it.")
     reused: Reuse | None = None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
+from evolve.records.prices import TokenPrice
 
 WORKSPACE_SCHEMA: Final = "evolve/workspace@1"
+
+
+EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class Price(Record):
@@ -48,7 +52,7 @@ class HttpModelSpec(Record):
     kind: Literal["openai-compatible"]
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")]
     model: Annotated[str, StringConstraints(min_length=1)]
-    key_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+    key_env: EnvironmentName | None = Field(
         default=None,
         description="The environment variable that holds the key; the key itself is never written.",
     )
@@ -58,12 +62,71 @@ class HttpModelSpec(Record):
 ModelSpec = Annotated[LocalModelSpec | HttpModelSpec, Field(discriminator="kind")]
 
 
-class AgentSpec(Record):
-    """The agent whose skills are improved."""
+class ChatAgentSpec(Record):
+    """The embedded agent: one turn of a model of ``models``."""
 
     adapter: Literal["chat"] = "chat"
     model: Identifier
     temperature: float = Field(default=0.7, ge=0, le=2)
+
+
+class UpstreamSpec(Record):
+    """Where the model of a program answers; the gateway alone knows the key."""
+
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")]
+    key_env: EnvironmentName | None = Field(default=None, description="The environment variable that holds the key.")
+
+
+ALIASES = frozenset({"sonnet", "opus", "haiku", "opusplan", "default", "best", "auto", "latest"})
+
+
+def _full_name(model: str) -> str:
+    if model in ALIASES or model.endswith("-latest") or "[" in model:
+        raise ValueError(f"{model!r} means another model tomorrow; give the full name")
+    return model
+
+
+ModelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$"), AfterValidator(_full_name)]
+
+
+class ProgramSpec(Record):
+    """What all agents that are programs of their own have in common."""
+
+    model: ModelName
+    binary: str = Field(description="The program: a path, or a name on PATH.")
+    version: str = Field(description="Its exact version; another one is refused.")
+    upstream: UpstreamSpec
+    effort: Literal["minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    max_calls: int = Field(default=100, ge=1, le=10_000, description="Model calls that one session may make.")
+    max_usd: float | None = Field(default=1, gt=0, description="Money that one session may cost; null: no limit.")
+    idle_s: float = Field(default=300, gt=0, le=86_400, description="Seconds that it may be silent.")
+    price: TokenPrice | None = Field(default=None, description="What the model charges, if prices.yaml does not know.")
+
+
+class ClaudeCodeSpec(ProgramSpec):
+    """Claude Code, headless."""
+
+    adapter: Literal["claude-code"]
+    tools: tuple[str, ...] = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "Skill")
+    max_turns: int = Field(default=50, ge=1, le=1000)
+
+
+class CodexSpec(ProgramSpec):
+    """Codex, headless."""
+
+    adapter: Literal["codex"]
+
+
+def _adapter_of(value: Any) -> str:
+    return str(value.get("adapter", "chat") if isinstance(value, dict) else value.adapter)
+
+
+AgentSpec = Annotated[
+    Annotated[ChatAgentSpec, Tag("chat")]
+    | Annotated[ClaudeCodeSpec, Tag("claude-code")]
+    | Annotated[CodexSpec, Tag("codex")],
+    Discriminator(_adapter_of),
+]
 
 
 class ProposerSpec(Record):
@@ -95,7 +158,8 @@ class WorkspaceSpec(Record):
 
     @model_validator(mode="after")
     def _models_are_declared(self) -> Self:
-        for field, name in (("agent", self.agent.model), ("proposer", self.proposer.model)):
+        agent = self.agent.model if isinstance(self.agent, ChatAgentSpec) else self.proposer.model
+        for field, name in (("agent", agent), ("proposer", self.proposer.model)):
             if name not in self.models:
                 raise ValueError(f"{field}.model: no model named {name!r} below models: {', '.join(self.models)}")
         return self

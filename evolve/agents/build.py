@@ -1,0 +1,73 @@
+"""Building the agent that ``evolve.yaml`` declares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from evolve.agents.base import Agent
+from evolve.agents.chat import ChatAgent
+from evolve.errors import EnvironmentFault, InputError
+from evolve.models.base import ChatModel
+from evolve.models.build import price_of
+from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, WorkspaceSpec
+
+NOT_SETTINGS = {"adapter", "binary", "version", "upstream", "price"}
+
+
+def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel]) -> Agent:
+    """Return the agent of a workspace; a program is found and its containment proven before anything is spent.
+
+    Args:
+        spec: The workspace.
+        model: Builds a model of ``models`` by its name.
+
+    Raises:
+        InputError: A money limit cannot be kept, because nobody knows the price of the model.
+        EnvironmentFault: The program, the key or the containment is missing.
+
+    """
+    if isinstance(spec.agent, ChatAgentSpec):
+        agent = spec.agent
+        return ChatAgent(model(agent.model), temperature=agent.temperature, price=price_of(spec, agent.model))
+    return _build_program(spec.agent)
+
+
+def _build_program(spec: ClaudeCodeSpec | CodexSpec) -> Agent:
+    from evolve.agents.claude_code import ClaudeCode
+    from evolve.agents.codex import Codex
+    from evolve.agents.contained import ContainedAgent, find_program
+    from evolve.agents.prices import price_table
+    from evolve.sandbox.box_preflight import find_box
+    from evolve.sandbox.gateway.server import SessionLimits, Upstream
+
+    price = spec.price or price_table().models.get(spec.model)
+    if price is None and spec.max_usd is not None:
+        raise InputError(
+            f"evolve.yaml: agent.max_usd: the price of {spec.model} is not known",
+            hint="give agent.price (input_usd, output_usd), or set agent.max_usd: null",
+            code="unknown-price",
+        )
+    return ContainedAgent(
+        adapter=ClaudeCode(spec) if isinstance(spec, ClaudeCodeSpec) else Codex(spec),
+        program=find_program(spec.binary, spec.version),
+        box=find_box(),
+        upstream=Upstream(spec.upstream.base_url, key=_key(spec.upstream.key_env), idle_s=spec.idle_s),
+        limits=SessionLimits(spec.max_calls, None if spec.max_usd is None else round(spec.max_usd * 1_000_000)),
+        settings={name: value for name, value in spec.json_value().items() if name not in NOT_SETTINGS},
+        price=price,
+        idle_s=spec.idle_s,
+    )
+
+
+def _key(variable: str | None) -> str:
+    if variable is None:
+        return ""
+    value = os.environ.get(variable, "")
+    if not value:
+        raise EnvironmentFault(
+            f"evolve.yaml: agent.upstream.key_env: the variable {variable} is not set",
+            hint=f"export {variable}=…",
+            code="missing-key",
+        )
+    return value

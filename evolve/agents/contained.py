@@ -1,0 +1,238 @@
+"""Agents that are programs of their own: run in a box, behind a gateway, believed only as far as they prove it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from evolve.agents.base import Session, SessionEnd
+from evolve.agents.heard import Heard, Verdict, conclude
+from evolve.agents.prices import cost_micros
+from evolve.errors import EnvironmentFault
+from evolve.records.kinds import ErrorKind
+from evolve.records.prices import TokenPrice
+from evolve.records.row import Usage
+from evolve.records.task import ANSWER_FILE, Limits
+from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
+from evolve.sandbox.gateway.meter import Tokens
+from evolve.sandbox.gateway.server import Account, Gateway, SessionLimits, Upstream
+from evolve.snapshot import Snapshot
+
+STDERR_CHARS = 300
+VERSION_WALL_S = 30
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """The skills as an adapter delivers them: what is mounted read-only, by the path inside."""
+
+    mounts: Mapping[str, Path]
+
+
+class Adapter(Protocol):
+    """How one program is asked, and how its answer is read."""
+
+    @property
+    def name(self) -> str:
+        """The adapter's name."""
+        ...
+
+    @property
+    def executable(self) -> str:
+        """Where the program is inside the box."""
+        ...
+
+    def argv(self) -> tuple[str, ...]:
+        """Return the command; the prompt comes on standard input."""
+        ...
+
+    def env(self, token: str) -> Mapping[str, str]:
+        """Return the environment, with the token of this session."""
+        ...
+
+    def treat(self, skills: Path, scratch: Path, home: Path) -> Treatment:
+        """Prepare the home, and say how the skills are mounted."""
+        ...
+
+    def read(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
+        """Read what the program said; never raises."""
+        ...
+
+
+@dataclass(frozen=True)
+class Program:
+    """The binary of an agent: its version and digest are part of every identity."""
+
+    path: Path
+    version: str
+    sha256: str
+
+
+@cache
+def find_program(name: str, version: str) -> Program:
+    """Find an agent's binary and see that it is the version that was asked for.
+
+    Args:
+        name: A path, or a name on PATH.
+        version: The exact version.
+
+    Raises:
+        EnvironmentFault: It is missing, cannot be run, or is another version.
+
+    """
+    found = shutil.which(name)
+    if found is None:
+        hint = "give its path as agent.binary in evolve.yaml"
+        raise EnvironmentFault(f"{name}: no such program", hint=hint, code="missing-agent")
+    path = Path(found).resolve()
+    try:
+        ran = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=VERSION_WALL_S, check=False, env={"HOME": "/"}
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EnvironmentFault(f"{path}: cannot be run: {error}", code="missing-agent") from error
+    if version not in ran.stdout.split():
+        said = ran.stdout.strip() or ran.stderr.strip() or "nothing"
+        hint = f"install version {version}, or change agent.version in evolve.yaml"
+        raise EnvironmentFault(f"{path}: it says {said[:80]!r}, not {version}", hint=hint, code="wrong-agent-version")
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Program(path, version, digest)
+
+
+@dataclass(frozen=True)
+class ContainedAgent:
+    """An agent in a box.
+
+    Args:
+        adapter: How the program is asked and read.
+        program: Its binary.
+        box: Where it runs.
+        upstream: Where its model is.
+        limits: What a session may use of the model.
+        settings: What else of its declaration may influence an outcome.
+        price: What its model charges, if anybody knows.
+        idle_s: How long it may be silent.
+
+    """
+
+    adapter: Adapter
+    program: Program
+    box: Box
+    upstream: Upstream
+    limits: SessionLimits
+    settings: Mapping[str, Any]
+    price: TokenPrice | None
+    idle_s: float
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The adapter, the binary, its settings and limits, and where its model is."""
+        return {
+            "adapter": self.adapter.name,
+            "adapter_version": 1,
+            "backend": self.box.name,
+            "version": self.program.version,
+            "binary_sha256": self.program.sha256,
+            "settings": dict(self.settings),
+            "upstream": self.upstream.base_url,
+            "repeatable": False,
+        }
+
+    def run(self, session: Session) -> SessionEnd:
+        """Run one session; whatever goes wrong is told in its end."""
+        room = session.work.parent
+        home, gateway_folder, scratch = room / "home", room / "gateway", room / "treatment"
+        out, err, prompt = room / "output.jsonl", room / "errors.txt", room / "prompt.txt"
+        skills = frozenset(folder.name for folder in session.skills.iterdir())
+        try:
+            home.mkdir()
+            gateway_folder.mkdir()
+            prompt.write_text(session.task.prompt, encoding="utf-8")
+            refusal = getattr(self.adapter, "refuses", lambda _: None)(session.work)
+            if refusal is not None:
+                return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
+            treatment = self.adapter.treat(session.skills, scratch, home)
+            before = Snapshot.read(session.work).digest
+            with Gateway(gateway_folder, self.upstream, self.limits, self._cost) as gateway:
+                job = BoxJob(
+                    argv=self.adapter.argv(),
+                    env=self.adapter.env(gateway.token),
+                    work=session.work,
+                    home=home,
+                    prompt=prompt,
+                    gateway=gateway_folder,
+                    stdout=out,
+                    stderr=err,
+                    limits=BoxLimits(wall_s=session.task.limits.wall_s, idle_s=self.idle_s),
+                    read_only={self.adapter.executable: self.program.path, **treatment.mounts},
+                    alive=gateway.alive,
+                )
+                end = self.box.run(job)
+            output = out.read_bytes()
+            heard = self.adapter.read(output, home, skills)
+            stderr = _last_words(err)
+        except OSError as error:
+            return SessionEnd("", Usage(), ErrorKind.INFRA_ERROR, f"{error.filename or 'box'}: {error.strerror}")
+        verdict = conclude(heard, end, gateway.account, skills, stderr)
+        return self._end(session, heard, end, gateway.account, verdict, before, output)
+
+    def _end(
+        self,
+        session: Session,
+        heard: Heard,
+        end: BoxEnd,
+        account: Account,
+        verdict: Verdict,
+        before: str,
+        output: bytes,
+    ) -> SessionEnd:
+        usage = self._usage(heard, end, account)
+        transcript = output.decode("utf-8", errors="replace")
+        if verdict.kind is None and session.task.kind == "answer":
+            (session.work / ANSWER_FILE).write_text(heard.reply, encoding="utf-8")
+        elif verdict.kind is None and Snapshot.read(session.work).digest == before:
+            verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
+        return SessionEnd(heard.reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
+
+    def _usage(self, heard: Heard, end: BoxEnd, account: Account) -> Usage:
+        """Return what was used: by the agent's own account, else by the gateway's, which outlives a kill."""
+        tokens = heard.tokens or (account.tokens if account.exchanges else None)
+        if tokens is not None and account.complete and account.tokens.input > tokens.input:
+            tokens = account.tokens
+        known = tokens or Tokens()
+        return Usage(
+            input_tokens=None if tokens is None else known.input,
+            cached_input_tokens=None if tokens is None else known.cached,
+            cache_write_5m_tokens=None if tokens is None else known.cache_write_5m,
+            cache_write_1h_tokens=None if tokens is None else known.cache_write_1h,
+            output_tokens=None if tokens is None else known.output,
+            reasoning_tokens=None if tokens is None else known.reasoning,
+            api_calls=len(account.answered),
+            turns=heard.turns,
+            tool_calls=heard.tool_calls,
+            cost_usd_micros=None if tokens is None else cost_micros(self.price, tokens),
+            session_ms=round(end.wall_s * 1000),
+            api_ms=heard.api_ms,
+        )
+
+    def _cost(self, model: str, tokens: Tokens) -> int | None:
+        return cost_micros(self.price, tokens) if model == self.settings.get("model") else None
+
+    def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
+        """Return the money limit of a session: the gateway makes no call that could pass it."""
+        return self.limits.usd_micros
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def _last_words(path: Path) -> str:
+    text = path.read_bytes()[-4096:].decode("utf-8", errors="replace")
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[-STDERR_CHARS:]

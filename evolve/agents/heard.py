@@ -1,0 +1,106 @@
+"""What an agent's own output says about its session, and what follows from it: pure functions over frozen facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evolve.records.kinds import ErrorKind
+from evolve.sandbox.box import BoxEnd, Stop
+from evolve.sandbox.gateway.meter import Tokens
+from evolve.sandbox.gateway.server import Account
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A session as the agent tells it.
+
+    Args:
+        started: Whether it said with what it began.
+        finished: Whether it said how it ended; exit code 0 alone says nothing.
+        reply: Its last word.
+        foreign: What it loaded that it was not given, or lacked that it was.
+        failure: Why the session failed, as a fault of provider or program.
+        limit: Which limit of the session it reached.
+        skills_used: Skills that were really loaded.
+        tokens: What it says that the whole session used, subagents included.
+        turns: Turns of the conversation.
+        tool_calls: Tools it called.
+        api_ms: Time it waited for the model.
+
+    """
+
+    started: bool = False
+    finished: bool = False
+    reply: str = ""
+    foreign: str | None = None
+    failure: str | None = None
+    limit: str | None = None
+    skills_used: frozenset[str] = frozenset()
+    tokens: Tokens | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    api_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The error kind of a session, in a sentence; no kind means that it ended well."""
+
+    kind: ErrorKind | None = None
+    detail: str = ""
+    refused: bool = False
+
+
+def conclude(heard: Heard, end: BoxEnd, account: Account, skills: frozenset[str], stderr: str) -> Verdict:
+    """Classify a session, the causes outside of the agent first.
+
+    Args:
+        heard: What the agent said.
+        end: How its box ended.
+        account: What the gateway saw.
+        skills: The skills that its arm is about; at least one must have been loaded.
+        stderr: The last lines of its standard error.
+
+    """
+    if account.refused is not None:
+        return Verdict(ErrorKind.SESSION_ERROR, account.refused, refused=True)
+    if end.stop is Stop.OUTPUT:
+        return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, "it wrote more than may be kept")
+    if heard.foreign is not None:
+        return Verdict(ErrorKind.CONTAMINATED, heard.foreign)
+    if end.stop in (Stop.WALL, Stop.IDLE):
+        return Verdict(ErrorKind.AGENT_TIMEOUT, f"the {end.stop} was reached after {end.wall_s:.0f} s")
+    if end.stop is not None:
+        return Verdict(ErrorKind.AGENT_LIMIT, f"the {end.stop} was reached")
+    limit = account.limit or heard.limit
+    if limit is not None:
+        return Verdict(ErrorKind.AGENT_LIMIT, limit)
+    if not heard.started or not heard.finished or heard.failure is not None or end.exit_code != 0:
+        return Verdict(ErrorKind.SESSION_ERROR, _why_it_failed(heard, end, stderr))
+    if skills and not heard.skills_used & skills:
+        return Verdict(ErrorKind.SKILL_NOT_INVOKED, f"it never loaded {', '.join(sorted(skills))}")
+    if (differs := _difference(heard, account)) is not None:
+        return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, differs)
+    return Verdict()
+
+
+def _why_it_failed(heard: Heard, end: BoxEnd, stderr: str) -> str:
+    if heard.failure is not None:
+        return heard.failure
+    when = "ended without a result" if heard.started else "ended before it began"
+    said = f": {stderr}" if stderr else ""
+    return f"it {when} (exit {end.exit_code}){said}"
+
+
+def _difference(heard: Heard, account: Account) -> str | None:
+    """Return how the agent's account and the gateway's differ, where both are whole and no call was cut."""
+    failed = any(exchange.status != 200 for exchange in account.exchanges)
+    if heard.tokens is None or failed or not account.complete:
+        return None
+    ours, theirs = account.tokens, heard.tokens
+    if (ours.input, ours.cached, ours.output) == (theirs.input, theirs.cached, theirs.output):
+        return None
+    return (
+        f"it says {theirs.input} input, {theirs.cached} cached, {theirs.output} output tokens; "
+        f"the gateway saw {ours.input}, {ours.cached}, {ours.output}"
+    )

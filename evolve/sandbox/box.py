@@ -1,0 +1,193 @@
+"""A box for an agent: it may write its work and its home, see its skills, reach the gateway, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import psutil
+
+from evolve.errors import EnvironmentFault
+from evolve.sandbox.base import base_python
+from evolve.sandbox.bubblewrap import SYSTEM_FOLDERS
+
+WORK, HOME, GATEWAY, PORT = "/box/work", "/box/home", "/box/gateway", 8787
+INSIDE, PROMPT, SOCKET = "/box/inside.py", "/box/prompt", "model.sock"
+GRACE_S = 5.0
+POLL_S = 0.05
+TMP_BYTES = 512 * 1024 * 1024
+ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/ca-certificates")
+
+
+class Stop(StrEnum):
+    """Why a box was ended from outside."""
+
+    WALL = "wall clock"
+    IDLE = "idle limit"
+    OUTPUT = "output limit"
+    MEMORY = "memory limit"
+    PROCESSES = "process limit"
+
+
+@dataclass(frozen=True)
+class BoxLimits:
+    """What a box may use: seconds, bytes, processes."""
+
+    wall_s: float
+    idle_s: float = 300
+    output_bytes: int = 64 * 1024 * 1024
+    memory_bytes: int = 4 * 1024**3
+    processes: int = 256
+
+
+@dataclass(frozen=True)
+class BoxJob:
+    """An agent to be run.
+
+    Args:
+        argv: The command, with paths as they are inside.
+        env: The whole environment, beside PATH, HOME, TMPDIR and LANG.
+        work: The folder that it works in.
+        home: Its private home, empty but for what its adapter puts there.
+        prompt: What it gets on standard input.
+        gateway: The folder with the gateway's socket.
+        stdout: The file that its output is streamed to.
+        stderr: The file for its errors.
+        limits: What it may use.
+        read_only: Further files and folders, by their path inside.
+        alive: When something last came through the gateway (monotonic seconds), so that a long answer is not idleness.
+
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    work: Path
+    home: Path
+    prompt: Path
+    gateway: Path
+    stdout: Path
+    stderr: Path
+    limits: BoxLimits
+    read_only: Mapping[str, Path] = field(default_factory=dict)
+    alive: Callable[[], float] = lambda: 0.0
+
+
+@dataclass(frozen=True)
+class BoxEnd:
+    """How an agent ended; ``stop`` says why it was ended from outside, if it was."""
+
+    exit_code: int | None
+    stop: Stop | None
+    wall_s: float
+
+
+class Box:
+    """Runs agents under bubblewrap, each in namespaces of its own."""
+
+    name = "bubblewrap"
+
+    def __init__(self, executable: str) -> None:
+        self._executable = executable
+
+    def argv(self, job: BoxJob) -> list[str]:
+        """Return the command that runs a job contained."""
+        argv = [self._executable, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
+        argv += ["--uid", "1000", "--gid", "1000", "--hostname", "cell", "--cap-drop", "ALL"]
+        for shared in (*SYSTEM_FOLDERS, *ETC):
+            argv += ["--ro-bind-try", shared, shared]
+        if not sys.base_prefix.startswith("/usr"):
+            argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
+        argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+        argv += ["--bind", str(job.work), WORK, "--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
+        argv += ["--ro-bind", str(Path(__file__).with_name("inside.py")), INSIDE, "--ro-bind", str(job.prompt), PROMPT]
+        for inside, path in job.read_only.items():
+            argv += ["--ro-bind", str(path), inside]
+        standard = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": HOME, "TMPDIR": "/tmp"}
+        for name, value in {**standard, **job.env}.items():
+            argv += ["--setenv", name, value]
+        supervisor = [base_python(), "-I", "-S", INSIDE, str(PORT), f"{GATEWAY}/{SOCKET}", PROMPT, str(GRACE_S)]
+        return [*argv, "--remount-ro", "/", "--chdir", WORK, "--", *supervisor, "--", *job.argv]
+
+    def run(self, job: BoxJob) -> BoxEnd:
+        """Run an agent to its end or to one of its limits; nothing of it is left.
+
+        Raises:
+            EnvironmentFault: bubblewrap cannot be started.
+
+        """
+        started = time.monotonic()
+        with job.stdout.open("wb") as out, job.stderr.open("wb") as err:
+            try:
+                process = subprocess.Popen(
+                    self.argv(job), stdin=subprocess.PIPE, stdout=out, stderr=err, env={}, start_new_session=True
+                )
+            except OSError as error:
+                raise EnvironmentFault(f"{self._executable}: cannot be started: {error.strerror}") from error
+            try:
+                stop = _watch(process, job, started)
+                if stop is not None:
+                    _end(process)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                with contextlib.suppress(OSError):
+                    if process.stdin is not None:
+                        process.stdin.close()
+        return BoxEnd(process.returncode if stop is None else None, stop, time.monotonic() - started)
+
+
+def _watch(process: subprocess.Popen[bytes], job: BoxJob, started: float) -> Stop | None:
+    """Wait for the end; returns the limit that was reached before it, if one was."""
+    size, spoke, weighed = 0, started, started
+    while True:
+        try:
+            process.wait(POLL_S)
+            return None
+        except subprocess.TimeoutExpired:
+            now = time.monotonic()
+        grown = job.stdout.stat().st_size + job.stderr.stat().st_size
+        if grown != size:
+            size, spoke = grown, now
+        if now - started >= job.limits.wall_s:
+            return Stop.WALL
+        if now - max(spoke, job.alive()) >= job.limits.idle_s:
+            return Stop.IDLE
+        if size > job.limits.output_bytes:
+            return Stop.OUTPUT
+        if now - weighed >= 1:
+            weighed = now
+            memory, processes = _weigh(process.pid)
+            if memory > job.limits.memory_bytes:
+                return Stop.MEMORY
+            if processes > job.limits.processes:
+                return Stop.PROCESSES
+
+
+def _weigh(pid: int) -> tuple[int, int]:
+    """Return the resident bytes and the number of all processes below one."""
+    memory = count = 0
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                memory += child.memory_info().rss
+                count += 1
+    return memory, count
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Tell the supervisor inside to end the agent, so that it can write down what it used."""
+    with contextlib.suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.write(b"end\n")
+            process.stdin.flush()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_S + 2)

@@ -1,0 +1,114 @@
+"""The real agents, in real boxes, against a scripted model on loopback; where they cannot run, it is said loudly."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.agents.base import Session, SessionEnd
+from evolve.agents.build import build_agent
+from evolve.agents.contained import ContainedAgent
+from evolve.records.workspace import WorkspaceSpec
+from evolve.sandbox.box_preflight import find_box
+from evolve.skills import Skill
+from tests.builders import make_skill, make_task
+
+CLAUDE, CODEX = "2.1.332", "0.171.0"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evolve/agents"
+FOLDER = CACHE / f"claude-{CLAUDE}-codex-{CODEX}"
+KEY = "sk-real-key-that-must-never-leak-0123456789"
+
+
+def missing() -> str | None:
+    """Return why the real agents cannot be run here."""
+    if not (FOLDER / "claude").exists() or not (FOLDER / "codex").exists():
+        return "the agents are not installed: tests/real_agents/install.sh"
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot run; with EVOLVE_REAL_AGENTS=1, as in continuous integration, it fails instead."""
+    reason = missing()
+    if reason is None:
+        return
+    if os.environ.get("EVOLVE_REAL_AGENTS"):
+        raise pytest.UsageError(f"the tests with real agents were asked for, and {reason}")
+    for item in items:
+        if "real_agents" in str(item.path):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+GREETER = make_skill("greeter", "Write `hello` into out.txt.")
+
+
+def spec_of(adapter: str, url: str, **settings: Any) -> WorkspaceSpec:
+    """Return a workspace whose agent is a real program."""
+    claude = {
+        "adapter": "claude-code",
+        "model": "claude-sonnet-5-5",
+        "version": CLAUDE,
+        "binary": str(FOLDER / "claude"),
+    }
+    codex = {"adapter": "codex", "model": "gpt-5.5", "version": CODEX, "binary": str(FOLDER / "codex")}
+    agent = {**(claude if adapter == "claude" else codex), "upstream": {"base_url": url, "key_env": "REAL_KEY"}}
+    models = {"m": {"kind": "openai-compatible", "base_url": url, "model": "m"}}
+    value = {
+        "schema": "evolve/workspace@1",
+        "models": models,
+        "agent": {**agent, **settings},
+        "proposer": {"model": "m"},
+    }
+    return WorkspaceSpec.model_validate(value)
+
+
+Run = Callable[..., SessionEnd]
+
+
+@pytest.fixture
+def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run one session of a real agent; ``self.work`` of the room stays to be looked at."""
+    monkeypatch.setenv("REAL_KEY", KEY)
+    count = [0]
+
+    def run(
+        adapter: str,
+        url: str,
+        *,
+        seed: dict[str, str] | None = None,
+        skill: Skill = GREETER,
+        wall_s: float = 60,
+        kind: str = "edit",
+        prompt: str = "Greet me with the skill greeter.",
+        **settings: Any,
+    ) -> SessionEnd:
+        agent = build_agent(spec_of(adapter, url, **settings), lambda name: pytest.fail(f"no model is needed: {name}"))
+        assert isinstance(agent, ContainedAgent)
+        count[0] += 1
+        room = tmp_path / f"room-{count[0]}"
+        work, skills = room / "work", room / "skills"
+        task = make_task(kind=kind, seed=seed or {"in.txt": "x"}, prompt=prompt, limits={"wall_s": wall_s})
+        task.seed.write_scratch(work)
+        skill.files.write_scratch(skills / skill.name)
+        return agent.run(Session(task=task.task, work=work, skills=skills, seed=1))
+
+    return run
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    """Return the folder of the first session."""
+    return tmp_path / "room-1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def box_works() -> None:
+    """See that boxes contain before anything is believed of them."""
+    if missing() is None:
+        find_box()
