@@ -50,18 +50,13 @@ GREETER = make_skill("greeter", "Write `hello` into out.txt.")
 
 def spec_of(adapter: str, url: str, **settings: Any) -> WorkspaceSpec:
     """Return a workspace whose agent is a real program."""
-    claude = {
-        "adapter": "claude-code",
-        "model": "claude-sonnet-5-5",
-        "version": CLAUDE,
-        "binary": str(FOLDER / "claude"),
-    }
-    codex = {"adapter": "codex", "model": "gpt-5.5", "version": CODEX, "binary": str(FOLDER / "codex")}
-    agent = {**(claude if adapter == "claude" else codex), "upstream": {"base_url": url, "key_env": "REAL_KEY"}}
-    models = {"m": {"kind": "openai-compatible", "base_url": url, "model": "m"}}
+    claude = {"adapter": "claude-code", "model": "claude-sonnet-5-5", "version": CLAUDE}
+    codex = {"adapter": "codex", "model": "gpt-5.5", "version": CODEX, "price": {"input_usd": 2, "output_usd": 8}}
+    agent = {**(claude if adapter == "claude" else codex), "binary": str(FOLDER / adapter)}
+    agent["upstream"] = {"base_url": url, "key_env": "REAL_KEY"}
     value = {
         "schema": "evolve/workspace@1",
-        "models": models,
+        "models": {"m": {"kind": "openai-compatible", "base_url": url, "model": "m"}},
         "agent": {**agent, **settings},
         "proposer": {"model": "m"},
     }
