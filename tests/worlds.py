@@ -24,7 +24,10 @@ Answer = Callable[[str, str, int], str]
 
 def follow_the_skill(system: str, user: str, seed: int) -> str:
     """Answer like a small model: right when shown examples, now and then when told the rule, else not."""
-    number = re.findall(r"\d+", user)[-1]
+    numbers = re.findall(r"\d+", user)
+    if not numbers:
+        return "ready"
+    number = numbers[-1]
     if "stubborn" in system:
         return f"It is {number}, I think."
     if "## Examples" in system:

@@ -202,10 +202,10 @@ class ContainedAgent:
         return SessionEnd(heard.reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
 
     def _usage(self, heard: Heard, end: BoxEnd, account: Account) -> Usage:
-        """Return what was used: by the agent's own account, else by the gateway's, which outlives a kill."""
-        tokens = heard.tokens or (account.tokens if account.exchanges else None)
-        if tokens is not None and account.complete and account.tokens.input > tokens.input:
-            tokens = account.tokens
+        """Return what was used: by the agent's own account, or by the gateway's where that knows of more."""
+        seen = account.tokens if account.exchanges and account.tokens.sound else None
+        told = heard.tokens if heard.tokens is not None and heard.tokens.sound else None
+        tokens = max((one for one in (told, seen) if one is not None), key=lambda one: one.input, default=None)
         known = tokens or Tokens()
         return Usage(
             input_tokens=None if tokens is None else known.input,

@@ -79,6 +79,8 @@ def conclude(heard: Heard, end: BoxEnd, account: Account, skills: frozenset[str]
         return Verdict(ErrorKind.SESSION_ERROR, _why_it_failed(heard, end, stderr))
     if skills and not heard.skills_used & skills:
         return Verdict(ErrorKind.SKILL_NOT_INVOKED, f"it never loaded {', '.join(sorted(skills))}")
+    if heard.tokens is not None and not heard.tokens.sound:
+        return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, "its account of tokens does not add up")
     if (differs := _difference(heard, account)) is not None:
         return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, differs)
     return Verdict()

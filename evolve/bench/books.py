@@ -11,7 +11,8 @@ from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
 from evolve.bench.means import Means
 from evolve.bench.reuse import stored_reply, stored_transcript
 from evolve.bench.sources import Sources
-from evolve.errors import EvidenceFault
+from evolve.bench.vouching import arm_drift
+from evolve.errors import EvidenceFault, EvolveError
 from evolve.files import write_atomic
 from evolve.records.cell_spec import CellSpec
 from evolve.records.kinds import KIND_FACTS
@@ -47,21 +48,38 @@ class Books:
         for lease in list(self.state.leases.values()):
             self._spend("lost", lease.reserved_micros, lease.cell, lease.attempt, lease.token)
 
-    def drop_broken_sources(self) -> None:
-        """Have every cell whose source cannot be copied be run instead."""
+    def copy_sources(self) -> None:
+        """Copy what is reused into the sweep's folder; every cell whose source cannot be copied is run instead."""
+        kept = []
         for cell in self.plan.cells:
-            if cell.action == "fresh" or cell.index in self.state.dropped_cells or cell.index in self.state.settled:
+            if cell.action == "fresh" or cell.index in self.state.dropped_cells:
                 continue
             try:
                 self.sources.fetch(cell)
-            except (EvidenceFault, OSError) as error:
+                kept.append(cell)
+            except (EvolveError, OSError) as error:
                 self.journal.append("reuse-dropped", cell=cell.index, reason=str(error))
                 self._means.progress.note(f"cell {cell.index} is run, not reused: {error}")
+        self.sources.keep(kept)
 
-    def drop_arm(self, arm: str, reason: str) -> None:
-        """Have every cell of an arm be run, because its canaries do not vouch for the reused rows."""
+    def drop_unvouched(self) -> None:
+        """Have every arm be run whose canaries do not vouch for the rows that it reuses."""
+        for arm in sorted({cell.arm for cell in self.plan.cells if self.reused(cell)}):
+            planned = [
+                cell
+                for cell in self.plan.cells
+                if cell.arm == arm and cell.action == "canary" and cell.index not in self.state.dropped_cells
+            ]
+            pairs = [(old, new) for cell, old, new in self.canaries() if cell.arm == arm]
+            reason = "a canary could not be measured" if len(pairs) < len(planned) else None
+            reason = reason or arm_drift(pairs, self.reused_rows(arm), self.plan.agent)
+            if reason is not None:
+                self._drop_arm(arm, reason)
+
+    def _drop_arm(self, arm: str, reason: str) -> None:
+        more = sum(cell.arm == arm and self.reused(cell) for cell in self.plan.cells)
         self.journal.append("reuse-dropped", arm=arm, reason=reason)
-        more = sum(cell.arm == arm and cell.action == "reuse" for cell in self.plan.cells)
+        self._means.progress.sweep_grew(more)
         text = f"drift of arm {arm}: {reason}: its reused rows are dropped and {more} more cells are paid for"
         self._means.progress.note(text)
 

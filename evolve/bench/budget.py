@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -36,6 +37,17 @@ class Budget:
     cells: int = 0
     _reserved: dict[int, int] = field(default_factory=dict)
     reason: str | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the command began; all of its sweeps share one clock."""
+        return time.monotonic() - self.started
+
+    def would_admit(self, worst_micros: int | None) -> bool:
+        """Whether a next cell could begin; nothing is reserved, and a refusal is not remembered."""
+        trial = Budget(self.limits, self.booked_micros, self.cells, dict(self._reserved))
+        return self.reason is None and trial.admit(-1, worst_micros, self.elapsed_s) is Admission.YES
 
     def admit(self, cell: int, worst_micros: int | None, elapsed_s: float) -> Admission:
         """Say whether a cell may be begun, and reserve its worst cost when it may.

@@ -23,6 +23,7 @@ class Totals:
     reused: int
     blocked: int
     upper_micros: int | None
+    drift_micros: int | None
     expected_micros: int | None
     expected_s: float | None
     saved_micros: int | None
@@ -66,22 +67,31 @@ def _expected(cells: Sequence[PlannedCell], known: Mapping[str, float]) -> float
     return sum(known.get(cell.identity.task, usual) for cell in cells)
 
 
+def _sum(costs: Sequence[int | None]) -> int | None:
+    return None if any(cost is None for cost in costs) else sum(cost or 0 for cost in costs)
+
+
 def totals(
-    forecasts: Sequence[Forecast], history: History, worst_micros: Callable[[PlannedCell], int | None]
+    forecasts: Sequence[Forecast],
+    history: History,
+    worst_micros: Callable[[PlannedCell], int | None],
+    beside_micros: int | None = 0,
 ) -> Totals:
     """Add up what will happen.
 
     Args:
         forecasts: What will happen to each cell.
         history: What such cells cost before.
-        worst_micros: The most that one attempt at a cell can cost.
+        worst_micros: The most that all attempts at a cell can cost together.
+        beside_micros: The most that is spent beside the cells.
 
     """
     count = Counter(forecast.action for forecast in forecasts)
     paid = [forecast.cell for forecast in forecasts if forecast.action in ("fresh", "canary")]
     reused = [forecast.cell for forecast in forecasts if forecast.action == "reuse"]
     worst = [worst_micros(cell) for cell in paid]
-    upper = None if any(cost is None for cost in worst) else sum(cost or 0 for cost in worst)
+    upper = _sum([*worst, beside_micros])
+    drift = _sum([worst_micros(cell) for cell in reused])
     expected, saved = _expected(paid, history.micros), _expected(reused, history.micros)
     return Totals(
         cells=len(forecasts),
@@ -91,6 +101,7 @@ def totals(
         reused=len(reused),
         blocked=count["blocked"],
         upper_micros=upper,
+        drift_micros=drift,
         expected_micros=None if expected is None else round(expected),
         expected_s=_expected(paid, history.seconds),
         saved_micros=None if saved is None else round(saved),

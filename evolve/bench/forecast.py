@@ -26,11 +26,12 @@ def forecast(
     limits: Limits,
     worst_micros: Callable[[PlannedCell], int | None],
     refusal: str | None = None,
+    beside_micros: int | None = 0,
 ) -> list[Forecast]:
     """Say what will happen to each cell, in plan order.
 
     A cell is blocked when nothing would be run at all, or when the budget may end before it, should every cell before
-    it cost the most that it can.
+    it cost the most that one attempt can.
 
     Args:
         plan: The plan.
@@ -38,10 +39,11 @@ def forecast(
         limits: The budget.
         worst_micros: The most that one attempt at a cell can cost.
         refusal: Why the sweep would not be begun, if that is so.
+        beside_micros: The most that is spent before the first cell.
 
     """
     budget = Budget(limits)
-    budget.carry(state.booked_micros, len(state.attempts))
+    budget.carry(state.booked_micros + (beside_micros or 0), len(state.settled))
     found: dict[int, Forecast] = {}
     for cell in sorted(plan.cells, key=lambda cell: cell.action != "canary"):
         dropped = cell.arm in state.dropped_arms or cell.index in state.dropped_cells

@@ -12,6 +12,7 @@ from typing import Any
 from evolve.digest import sha256_bytes
 from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import fsync_folder
+from evolve.interrupts import held_back
 from evolve.records.base import parse_json
 from evolve.records.event import Event
 from evolve.records.row import Row
@@ -151,7 +152,10 @@ class Journal:
             EnvironmentFault: It cannot be written; nothing after it may be believed.
 
         """
-        record = Event(seq=self.state.events, at=datetime.now(UTC), event=event, **fields)
+        with held_back():
+            self._append(Event(seq=self.state.events, at=datetime.now(UTC), event=event, **fields))
+
+    def _append(self, record: Event) -> None:
         new = not self.path.exists()
         try:
             with self.path.open("ab", buffering=0) as file:

@@ -20,6 +20,7 @@ from evolve.sandbox.base import Sandbox
 from evolve.skills import Skill
 
 WARM_UP_TOKENS = 16
+WARM_UP_PROMPT = "Reply with the one word: ready."
 SEEN_FACTOR = 1.5
 
 
@@ -118,7 +119,7 @@ class Workshop:
         """Run a throw-away session with the skill of a cell's arm, so that no cell pays for a cold cache alone."""
         task, skill = self._at_hand(cell)
         limits = task.task.limits.model_copy(update={"max_output_tokens": WARM_UP_TOKENS})
-        short = task.task.model_copy(update={"limits": limits})
+        short = task.task.model_copy(update={"limits": limits, "kind": "answer", "prompt": WARM_UP_PROMPT})
         room = Room.make(task, skill, self._scratch.folder)
         try:
             session = Session(task=short, work=room.work, skills=room.skills, seed=cell.identity.seed)

@@ -12,7 +12,7 @@ from evolve.agents.base import Agent
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.estimate import History, Totals, totals
 from evolve.bench.forecast import Forecast, forecast
-from evolve.bench.journal import JOURNAL_FILE, read_state
+from evolve.bench.journal import JOURNAL_FILE, SweepState, read_state
 from evolve.bench.means import Means
 from evolve.bench.measured import stream_rows
 from evolve.bench.plan import Group, PlanArm, SweepRequest, make_plan
@@ -25,7 +25,7 @@ from evolve.errors import EvolveError, InputError
 from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, write_overlay
 from evolve.records.base import read_json
 from evolve.records.kinds import Role
-from evolve.records.plan import Arm, Plan, Purpose
+from evolve.records.plan import Arm, Plan, PlannedCell, Purpose
 from evolve.records.policy import Policy
 from evolve.records.row import Row
 from evolve.sandbox.base import Sandbox
@@ -79,7 +79,8 @@ class Bench:
             if only is not None and not (self.workspace.sweeps / only / JOURNAL_FILE).exists():
                 raise InputError(f"--reuse: no sweep named {only!r}", hint="--reuse auto takes what it finds")
             days = self.policy.reuse_max_age_days
-            index = build_index(self.workspace.sweeps, now=now, max_age_days=days, only=only)
+            repeatable = request.agent.get("repeatable") is True
+            index = build_index(self.workspace.sweeps, now=now, max_age_days=days, only=only, repeatable=repeatable)
         return make_plan(request, self.policy, index, now)
 
     def forecast(self, request: SweepRequest, plan: Plan, refusal: str | None) -> tuple[list[Forecast], Totals]:
@@ -93,9 +94,12 @@ class Bench:
         """
         state = read_state(self.workspace.sweeps / plan.sweep / JOURNAL_FILE)
         history = self._history()
-        worst = self._means(_skills_of(request), history).worst_micros
-        cells = forecast(plan, state, self.options.budget.limits, worst, refusal)
-        return cells, totals(cells, history, worst)
+        means = self._means(_skills_of(request), history)
+        worst = means.worst_micros
+        beside = _warm_ups_micros(plan, state, means)
+        cells = forecast(plan, state, self.options.budget.limits, worst, refusal, beside)
+        paid = any(cell.action in ("fresh", "canary") for cell in cells)
+        return cells, totals(cells, history, lambda cell: _times(worst(cell), plan.max_attempts), beside if paid else 0)
 
     def _history(self) -> History:
         """Return what cells of this agent cost before."""
@@ -180,6 +184,20 @@ class Bench:
             progress=self.progress,
             largest_micros=history.largest_micros if history else {},
         )
+
+
+def _warm_ups_micros(plan: Plan, state: SweepState, means: Means) -> int | None:
+    """Return the most that the warm-ups of a plan can cost: one for each arm that has a cell to be paid for."""
+    first: dict[str, PlannedCell] = {}
+    for cell in plan.cells:
+        if plan.cache == "warm" and cell.action != "reuse" and cell.index not in state.settled:
+            first.setdefault(cell.arm, cell)
+    costs = [means.worst_micros(cell, warm_up=True) for cell in first.values()]
+    return None if any(cost is None for cost in costs) else sum(cost or 0 for cost in costs)
+
+
+def _times(micros: int | None, attempts: int) -> int | None:
+    return None if micros is None else micros * attempts
 
 
 def _skills_of(request: SweepRequest) -> dict[str, Skill]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evolve.bench.journal import JOURNAL_FILE, parse_event, read_state
 from evolve.digest import sha256_bytes, sha256_file
-from evolve.records.base import parse_json
+from evolve.records.base import parse_json, read_jsonl
 from evolve.records.event import Event
 from evolve.records.row import Row
 
@@ -40,7 +40,8 @@ def stream_rows(sweep: Path) -> Iterator[tuple[str, Row]]:
     if not journal.exists():
         return
     last = _last_event(journal)
-    if last is not None and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256:
+    whole = last is not None and last.cell is None  # a sweep that ended early has settled rows that did not count
+    if whole and last and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256:
         with rows.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 bare = line.rstrip(b"\n")
@@ -48,6 +49,21 @@ def stream_rows(sweep: Path) -> Iterator[tuple[str, Row]]:
         return
     for row in read_state(journal).settled.values():
         yield row.digest(), row
+
+
+def counted_rows(sweep: Path) -> list[Row]:
+    """Return the rows that count in a sweep: ``rows.jsonl`` where the journal vouches for it, else what has settled.
+
+    Raises:
+        EvidenceFault: The journal is damaged.
+        InputError: A row is invalid.
+
+    """
+    journal, rows = sweep / JOURNAL_FILE, sweep / ROWS_FILE
+    last = _last_event(journal) if journal.exists() else None
+    if last is not None and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256:
+        return list(read_jsonl(Row, rows))
+    return measured_rows(sweep)
 
 
 def measured_rows(sweep: Path) -> list[Row]:

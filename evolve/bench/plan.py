@@ -124,12 +124,11 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
 
 
 def _choose_canaries(found: dict[int, Source], slots: list[_Slot], canaries: int, seed: str) -> set[int]:
-    """Choose, among the cells of each wholly reused arm, those that are paid for afresh."""
+    """Choose, among the reusable cells of each arm, those that are paid for afresh."""
     chosen: set[int] = set()
     for name in sorted({slot.arm.name for slot in slots}):
-        cells = [index for index, slot in enumerate(slots) if slot.arm.name == name]
-        if all(index in found for index in cells):
-            chosen.update(random.Random(f"{seed}-canary-{name}").sample(cells, min(canaries, len(cells))))
+        cells = [index for index, slot in enumerate(slots) if slot.arm.name == name and index in found]
+        chosen.update(random.Random(f"{seed}-canary-{name}").sample(cells, min(canaries, len(cells))))
     return chosen
 
 

@@ -13,8 +13,12 @@ from evolve.records.row import Row
 class Progress(Protocol):
     """Told what a sweep does, as it does it; phases are told from the threads that run cells."""
 
-    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
-        """Take the plan, how many cells will be paid for, and how many run at once."""
+    def sweep_started(self, plan: Plan, to_pay: int, reused: int, workers: int) -> None:
+        """Take the plan, how many cells will be paid for and how many are reused, and how many run at once."""
+        ...
+
+    def sweep_grew(self, cells: int) -> None:
+        """Learn that so many reused cells will be paid for after all."""
         ...
 
     def cell_started(self, spec: CellSpec) -> None:

@@ -50,9 +50,9 @@ class ReuseIndex:
         return self.rows.get(key) or self.refusals.get(key, "never measured")
 
 
-def outcome_of(row: Row) -> bytes:
-    """Return a digest of what two sources of one row must agree on."""
-    outcome = (row.resolved, row.kind, row.reply_sha256, row.work_sha256)
+def outcome_of(row: Row, *, repeatable: bool = True) -> bytes:
+    """Return a digest of what two sources of one row must agree on: the verdict, and every byte if it is repeatable."""
+    outcome = (row.resolved, row.kind, *((row.reply_sha256, row.work_sha256) if repeatable else ()))
     return hashlib.blake2b(repr(outcome).encode(), digest_size=16).digest()
 
 
@@ -66,11 +66,14 @@ def stored_transcript(sweep: Path, digest: str) -> Path:
     return sweep / TRANSCRIPTS_FOLDER / f"{digest}.jsonl"
 
 
-def build_index(sweeps: Path, *, now: datetime, max_age_days: int, only: str | None = None) -> ReuseIndex:
+def build_index(
+    sweeps: Path, *, now: datetime, max_age_days: int, only: str | None = None, repeatable: bool = True
+) -> ReuseIndex:
     """Index the rows of all sweeps below a folder, or of one.
 
     A row is reusable when it is valid, was not a candidate's, is younger than the limit counted from its
-    first measurement, and its reply still has its digest. Two sources that claim one key and differ block it.
+    first measurement, and its reply still has its digest. Two sources that claim one key and differ block it; how
+    much must be equal depends on whether the agent is repeatable.
     """
     index = ReuseIndex()
     if not sweeps.is_dir():
@@ -79,11 +82,13 @@ def build_index(sweeps: Path, *, now: datetime, max_age_days: int, only: str | N
     for path in sorted(sweeps.glob(f"{only or '*'}/{JOURNAL_FILE}")):
         with contextlib.suppress(EvolveError, OSError):
             for digest, row in stream_rows(path.parent):
-                _add(index, row, digest, path.parent, oldest, now)
+                _add(index, row, digest, path.parent, oldest, now, repeatable)
     return index
 
 
-def _add(index: ReuseIndex, row: Row, digest: str, sweep: Path, oldest: datetime, now: datetime) -> None:
+def _add(
+    index: ReuseIndex, row: Row, digest: str, sweep: Path, oldest: datetime, now: datetime, repeatable: bool
+) -> None:
     key = row.key
     if row.reused is not None or index.refusals.get(key) == SOURCES_DIFFER:
         return
@@ -92,7 +97,7 @@ def _add(index: ReuseIndex, row: Row, digest: str, sweep: Path, oldest: datetime
         if key not in index.rows:
             index.refusals[key] = refusal
         return
-    known, outcome = index.rows.get(key), outcome_of(row)
+    known, outcome = index.rows.get(key), outcome_of(row, repeatable=repeatable)
     if known is not None and known.outcome != outcome:
         del index.rows[key]
         index.refusals[key] = SOURCES_DIFFER

@@ -14,17 +14,17 @@ from evolve.bench.budget import Budget, Limits
 from evolve.bench.cell import Attempt
 from evolve.bench.executors.base import Executor, Prepare, Run
 from evolve.bench.executors.threads import ThreadExecutor
-from evolve.bench.journal import JOURNAL_FILE, Journal, Spent
+from evolve.bench.journal import JOURNAL_FILE, Journal, Spent, read_state
 from evolve.bench.means import Means, Workshop
 from evolve.bench.measured import ROWS_FILE
 from evolve.bench.progress import Progress
 from evolve.bench.reuse import REPLIES_FOLDER
 from evolve.bench.scheduler import Scheduler
-from evolve.bench.vouching import arm_drift
 from evolve.digest import sha256_bytes, sha256_file
-from evolve.errors import BudgetExhausted, EnvironmentFault, EvolveError
+from evolve.errors import BudgetExhausted, EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import write_atomic, writer_lock
 from evolve.records.base import jsonl_bytes, read_json, write_json
+from evolve.records.kinds import KIND_FACTS
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
@@ -89,6 +89,7 @@ class _Frontier:
         self._books = books
         self._enough = enough
         self._pending = {cell.index for cell in books.to_pay()}
+        self._last_paid = max((cell.index for cell in books.plan.cells if not books.reused(cell)), default=-1)
         self._position = 0
         self._stride = max(1, len(books.plan.cells) // MOST_CHECKS)
         self.stopped_at: int | None = None
@@ -100,10 +101,10 @@ class _Frontier:
         cells = self._books.plan.cells
         while self._enough and self._position < len(cells) and cells[self._position].index not in self._pending:
             self._position += 1
-            if self._position % self._stride == 0 and self._pending and self.stopped_at is None:
-                last = cells[self._position - 1].index
-                if self._enough(tuple(self._books.rows(known_at(self._books.plan, last)))):
-                    self.stopped_at = last
+            last = cells[self._position - 1].index
+            due = self._position % self._stride == 0 and last < self._last_paid and self.stopped_at is None
+            if due and self._enough(tuple(self._books.rows(known_at(self._books.plan, last)))):
+                self.stopped_at = last
         return self.stopped_at is not None
 
 
@@ -131,26 +132,42 @@ class _Sweep:
 
         """
         books = self.books
+        canaries = [cell for cell in books.to_pay() if cell.action == "canary"]
+        if not canaries:
+            books.drop_unvouched()
+            frontier = _Frontier(books, self.options.enough)
+            if frontier.advance():
+                return frontier.stopped_at
         workshop = Workshop(self.means)
         executor = self.options.executor(workshop.run, self.options.workers, workshop.prepare)
         try:
-            if books.plan.cache == "warm":
+            if books.plan.cache == "warm" and self._may_begin():
                 self._warm_up(workshop)
-            canaries = self._scheduler(executor, lambda *_: False)
-            canaries.run([cell for cell in books.to_pay() if cell.action == "canary"])
-            self._raise_if_stopped(canaries.breaker)
-            self._drop_drifted()
+            first = self._scheduler(executor, lambda *_: False)
+            first.run(canaries)
+            self._raise_if_stopped(first.breaker)
+            books.drop_unvouched()
             frontier = _Frontier(books, self.options.enough)
             if not frontier.advance():
                 rest = self._scheduler(executor, lambda cell, _: frontier.advance(cell))
-                rest.breaker.streak = canaries.breaker.streak
-                rest.run(books.to_pay())
+                rest.breaker.streak = first.breaker.streak
+                tried = {cell.index for cell in canaries}
+                rest.run([cell for cell in books.to_pay() if cell.index not in tried])
                 if frontier.stopped_at is None:
                     self._raise_if_stopped(rest.breaker)
             return frontier.stopped_at
         finally:
             executor.close()
             workshop.close()
+
+    def _may_begin(self) -> bool:
+        """Whether the budget lets the next cell begin, so that a warm-up is not paid for nothing."""
+        cells = self.books.to_pay()
+        cells.sort(key=lambda cell: cell.action != "canary")
+        if not cells:
+            return False
+        worst = self.means.worst_micros(cells[0])
+        return self.options.budget.would_admit(None if worst is None else worst * self.books.plan.max_attempts)
 
     def _scheduler(self, executor: Executor, folded: Callable[[PlannedCell, list[Attempt]], bool]) -> Scheduler:
         return Scheduler(
@@ -179,7 +196,7 @@ class _Sweep:
             self.options.budget.book(self.books.state.spent[-1].cost_usd_micros)
             if end.refused:
                 self._raise_if_stopped(Breaker(1, reason=f"the provider refuses: {end.detail}"))
-            if end.kind is not None:
+            if end.kind is not None and KIND_FACTS[end.kind].systemic:
                 self.means.progress.note(f"the warm-up of arm {arm} failed ({end.kind}: {end.detail}); going on")
 
     def _raise_if_stopped(self, breaker: Breaker) -> None:
@@ -190,15 +207,6 @@ class _Sweep:
         if self.options.budget.reason is not None:
             hint = f"{resume}, with a larger --max option; what was spent so far counts"
             raise BudgetExhausted(f"the budget is exhausted: {self.options.budget.reason}", hint=hint)
-
-    def _drop_drifted(self) -> None:
-        """Drop the reuse of every arm whose canaries do not vouch for its rows."""
-        measured = self.books.canaries()
-        for arm in sorted({cell.arm for cell, _, _ in measured} - self.books.state.dropped_arms):
-            pairs = [(old, new) for cell, old, new in measured if cell.arm == arm]
-            reason = arm_drift(pairs, self.books.reused_rows(arm), self.books.plan.agent)
-            if reason is not None:
-                self.books.drop_arm(arm, reason)
 
 
 def run_sweep(folder: Path, plan: Plan, means: Means, options: RunOptions) -> SweepResult:
@@ -219,18 +227,30 @@ def run_sweep(folder: Path, plan: Plan, means: Means, options: RunOptions) -> Sw
     """
     with writer_lock(folder / ".lock", f"sweep {folder.name}"):
         if not (folder / PLAN_FILE).exists():
+            _refuse_another_plan(folder, plan)
             write_json(folder / PLAN_FILE, plan)
         elif sha256_file(folder / PLAN_FILE) != sha256_bytes(plan.canonical() + b"\n"):
             plan = read_json(Plan, folder / PLAN_FILE)
         (folder / REPLIES_FOLDER).mkdir(exist_ok=True)
         books = Books(folder, plan, means)
-        options.budget.carry(books.state.booked_micros, len(books.state.attempts))
+        begun = books.state.attempts.keys() - {cell.index for cell in books.to_pay()}
+        options.budget.carry(books.state.booked_micros, len(begun))
         stopped_at = books.state.stopped_at
         if not books.state.finished:
             books.close_lost_leases()
-            books.drop_broken_sources()
+            books.copy_sources()
             stopped_at = _run_telling(_Sweep(books, means, options), means.progress)
         return _finish(books, stopped_at)
+
+
+def _refuse_another_plan(folder: Path, plan: Plan) -> None:
+    begun = read_state(folder / JOURNAL_FILE).plan_sha256
+    if begun is not None and begun != plan.digest():
+        raise EvidenceFault(
+            f"{folder}: the plan that this sweep was begun with is gone, and cannot be made again",
+            hint=f"bring {PLAN_FILE} back, or move the folder away to measure afresh",
+            code="plan-gone",
+        )
 
 
 def begin_sweep(folder: Path, plan: Plan) -> bool:
@@ -273,7 +293,8 @@ def _finish(books: Books, stopped_at: int | None) -> SweepResult:
 
 def _run_telling(sweep: _Sweep, progress: Progress) -> int | None:
     books = sweep.books
-    progress.sweep_started(books.plan, len(books.to_pay()), sweep.options.workers)
+    reused = sum(books.reused(cell) for cell in books.plan.cells)
+    progress.sweep_started(books.plan, len(books.to_pay()), reused, sweep.options.workers)
     try:
         return sweep.run()
     except BaseException:

@@ -74,7 +74,6 @@ class Scheduler:
     folded: Callable[[PlannedCell, list[Attempt]], bool]
     grace_s: float = 10.0
     tick: Callable[[], None] = lambda: None
-    started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self._arrived: queue.SimpleQueue[Delivered] = queue.SimpleQueue()
@@ -138,7 +137,7 @@ class Scheduler:
             return False
         worst = self.worst_micros(cell)
         worst = None if worst is None else worst * self.max_attempts
-        return self.budget.admit(cell.index, worst, time.monotonic() - self.started) is Admission.YES
+        return self.budget.admit(cell.index, worst, self.budget.elapsed_s) is Admission.YES
 
     def _submit(self, cell: PlannedCell) -> None:
         spec = self.books.lease(cell)
@@ -189,7 +188,9 @@ class Scheduler:
             if flight.open or self.breaker.reason is not None:
                 return
             self._flights.popleft()
-            costs = [attempt.row.usage.cost_usd_micros for attempt in flight.attempts]
+            worst = self.worst_micros(flight.cell)
+            told = [attempt.row.usage.cost_usd_micros for attempt in flight.attempts]
+            costs = [worst if cost is None else cost for cost in told]
             known = None if any(cost is None for cost in costs) else sum(cost or 0 for cost in costs)
             self.budget.settle(flight.cell.index, known)
             self._enough = self.folded(flight.cell, flight.attempts) or self._enough

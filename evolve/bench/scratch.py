@@ -72,7 +72,10 @@ def _locked(root: Path) -> tuple[int, Path]:
 
 
 def clear_dead(root: Path) -> None:
-    """Remove the folders whose processes are gone."""
+    """Remove the folders whose processes are gone: nobody holds their lock, or there is none."""
+    for folder in root.glob("cells-*"):
+        if folder.is_dir() and not folder.with_suffix(LOCK_SUFFIX).exists():
+            shutil.rmtree(folder, ignore_errors=True)
     for lock in root.glob(f"*{LOCK_SUFFIX}"):
         with contextlib.suppress(OSError):
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)

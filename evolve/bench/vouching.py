@@ -18,6 +18,8 @@ def arm_drift(pairs: Sequence[tuple[Row, Row]], reused: Sequence[Row], agent: Ma
         agent: The agent's identity, which says whether it is repeatable.
 
     """
+    if not pairs:
+        return "no canary vouches for them"
     vouched = [old for old, _ in pairs]
     cost = _common_cost([*reused, *vouched, *(new for _, new in pairs)])
     by_task: dict[str, list[Measure]] = {}

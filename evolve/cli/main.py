@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
-import types
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -15,6 +13,7 @@ import click
 import evolve
 from evolve.cli.output import print_error
 from evolve.errors import EnvironmentFault, EvolveError, ExitCode, InputError
+from evolve.interrupts import install
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("init", "Make a workspace of this repository; nothing is overwritten."),
@@ -63,6 +62,13 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a subcommand; click would print an empty line for an interrupt."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands without importing them."""
         with formatter.section("Commands"):
@@ -83,13 +89,13 @@ def cli() -> None:
     """
 
 
-def _interrupt(signum: int, frame: types.FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+class Interrupted(Exception):
+    """An interrupt, before click makes something of it."""
 
 
 def run(argv: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with one of the codes."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    install()
     sys.exit(int(main(sys.argv[1:] if argv is None else argv)))
 
 
@@ -109,7 +115,7 @@ def main(argv: list[str]) -> int:
     except EvolveError as error:
         print_error(error, as_json=as_json)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except (Interrupted, KeyboardInterrupt, click.Abort):
         interrupted = EnvironmentFault(
             "interrupted; what was paid for is kept", hint="go on with: evolve resume", code="interrupted"
         )

@@ -40,11 +40,13 @@ def plan_text(forecasts: Sequence[Forecast], totals: Totals) -> str:
         ("blocked", totals.blocked),
     ]
     cells = ", ".join(f"{count} {action}" for action, count in counts if count)
+    drift = f" ({money(totals.drift_micros)} more should the canaries find drift)" if totals.reused else ""
+    most, expected = money(totals.upper_micros), money(totals.expected_micros)
     return "\n".join(
         [
             table(rows, ["", "task", "arm", "run", "action", "why"]),
             f"{totals.cells} cells: {cells}",
-            f"cost: at most {money(totals.upper_micros)}, expected {money(totals.expected_micros)}",
+            f"cost: at most {most} with every retry{drift}, expected {expected}",
             f"session time: expected {duration(totals.expected_s)} with one worker",
             f"reuse saves: {money(totals.saved_micros)}, {duration(totals.saved_s)}",
         ]

@@ -60,10 +60,15 @@ class Teller:
     def heartbeat(self) -> None:
         """Say that the sweep goes on."""
 
-    def begin(self, plan: Plan, to_pay: int) -> None:
+    def begin(self, to_pay: int, reused: int) -> None:
         """Begin to count a sweep."""
-        self.tally = Tally(to_pay, sum(cell.action == "reuse" for cell in plan.cells))
+        self.tally = Tally(to_pay, reused)
         self.spoke()
+
+    def sweep_grew(self, cells: int) -> None:
+        """Count reused cells among those that are paid for."""
+        self.tally.to_pay += cells
+        self.tally.reused -= cells
 
     def cell_phase(self, cell: PlannedCell, phase: Phase) -> None:
         """Take what an attempt does from now on."""
@@ -89,11 +94,12 @@ class EventProgress(Teller):
         emit_event(event, **fields)
         self.spoke()
 
-    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
+    def sweep_started(self, plan: Plan, to_pay: int, reused: int, workers: int) -> None:
         """Tell what is to be done."""
-        self.begin(plan, to_pay)
+        self.begin(to_pay, reused)
         cells = len(plan.cells)
-        self._tell("sweep-started", sweep=plan.sweep, purpose=plan.purpose, cells=cells, to_pay=to_pay, workers=workers)
+        counts = {"cells": cells, "to_pay": to_pay, "reused": reused, "workers": workers}
+        self._tell("sweep-started", sweep=plan.sweep, purpose=plan.purpose, **counts)
 
     def _cell(self, event: str, spec: CellSpec, **fields: Any) -> None:
         identity = spec.cell.identity
@@ -149,11 +155,10 @@ class LineProgress(Teller):
         sys.stderr.flush()
         self.spoke()
 
-    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
+    def sweep_started(self, plan: Plan, to_pay: int, reused: int, workers: int) -> None:
         """Print what is to be done."""
-        self.begin(plan, to_pay)
+        self.begin(to_pay, reused)
         canaries = sum(cell.action == "canary" for cell in plan.cells)
-        reused = self.tally.reused
         extra = f", {reused} reused with {canaries} paid canaries" if reused or canaries else ""
         at_once = f", {workers} at once" if workers > 1 else ""
         self._say(f"{title(plan)}: {to_pay} cells to measure{extra}{at_once} ({plan.sweep})")
@@ -232,6 +237,10 @@ class Board:
         self._bar.update(self._overall, completed=done)
         self._totals.update(self._sum, description=f"  {text}")
 
+    def grow(self, to_pay: int) -> None:
+        """Make the bar longer."""
+        self._bar.update(self._overall, total=to_pay)
+
     def close(self) -> None:
         """Leave the bar and the totals as they stand, without the cells."""
         for line in self._lines.values():
@@ -246,10 +255,16 @@ class BarProgress(Teller):
         super().__init__()
         self.board: Board | None = None
 
-    def sweep_started(self, plan: Plan, to_pay: int, workers: int) -> None:
+    def sweep_started(self, plan: Plan, to_pay: int, reused: int, workers: int) -> None:
         """Show an empty bar."""
-        self.begin(plan, to_pay)
+        self.begin(to_pay, reused)
         self.board = Board(title(plan), to_pay)
+
+    def sweep_grew(self, cells: int) -> None:
+        """Make the bar longer."""
+        super().sweep_grew(cells)
+        if self.board is not None:
+            self.board.grow(self.tally.to_pay)
 
     def _refresh(self) -> None:
         if self.board is not None:

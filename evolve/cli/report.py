@@ -59,20 +59,18 @@ def _found(workspace: Workspace, what: str | None) -> tuple[str, Path]:
 
 def _markdown(workspace: Workspace, what: str | None) -> str:
     from evolve.bench.books import PLAN_FILE
-    from evolve.bench.measured import ROWS_FILE
+    from evolve.bench.measured import counted_rows
     from evolve.cli.generations import evidence_diff, evidence_of_generation
     from evolve.generation.state import open_generation
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
-    from evolve.records.base import read_json, read_jsonl
+    from evolve.records.base import read_json
     from evolve.records.plan import Plan
-    from evolve.records.row import Row
     from evolve.report.markdown import generation_report, promotion_report, sweep_report
 
     kind, folder = _found(workspace, what)
     if kind == "sweep":
-        rows = tuple(read_jsonl(Row, folder / ROWS_FILE)) if (folder / ROWS_FILE).exists() else ()
-        return sweep_report(read_json(Plan, folder / PLAN_FILE), rows)
+        return sweep_report(read_json(Plan, folder / PLAN_FILE), tuple(counted_rows(folder)))
     repository = Repository(workspace.root)
     if kind == "promotion":
         evidence = read_evidence(folder)

@@ -66,6 +66,8 @@ def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *
         emit({"resumed": None}, "nothing is unfinished", as_json=as_json)
         return
     if not (folder / PLAN_FILE).exists():
+        if folder.is_dir():
+            raise InputError(f"{folder}: its {PLAN_FILE} is gone", hint="bring it back; the journal alone is no plan")
         raise InputError(f"{name}: no generation and no sweep of this name", hint="evolve resume, without a name")
     with open_bench(workspace, as_json=as_json, options=options) as (bench, _):
         _finish(workspace, bench, folder, early=early, as_json=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,11 +13,23 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class _Amount(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no number that a limit can be."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no limit; leave the option out for none", param, ctx)
+        return number
+
+
 _OPTIONS = (
     click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Cells at once."),
-    click.option("--max-usd", type=click.FloatRange(min=0), help="End with exit 3 before more than this is spent."),
+    click.option("--max-usd", type=_Amount(min=0), help="End with exit 3 before more than this is spent."),
     click.option("--max-cells", type=click.IntRange(min=0), help="End with exit 3 after this many cells."),
-    click.option("--max-wall", type=click.FloatRange(min=0), metavar="SECONDS", help="Begin no cell after this time."),
+    click.option("--max-wall", type=_Amount(min=0), metavar="SECONDS", help="Begin no cell after this time."),
 )
 
 

@@ -16,6 +16,7 @@ from evolve.overlays import FrozenOverlay, validate_overlay
 from evolve.promote import ledger
 from evolve.promote.evidence import OVERLAY_FOLDER, PROMOTION_FILE, Evidence, gate_input
 from evolve.promote.git import Repository
+from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome, Split
 from evolve.records.promotion import Promotion
@@ -111,6 +112,12 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     if decision.outcome is not Outcome.PROMOTE:
         blocking = "; ".join(reason.text for reason in decision.reasons if reason.blocking)
         raise _refuse("not-promotable", f"the gate says {decision.outcome}: {blocking}", "evolve report shows it all")
+    if unvouched := unvouched_arms(promotion, evidence.rows):
+        arm, reason = next(iter(unvouched.items()))
+        raise _refuse("unvouched", f"the reused rows of arm {arm}: {reason}", "measure it again with --no-reuse")
+    if uncontained := sorted({row.identity.task for row in evidence.rows if "host" in row.identity.sandbox.split("+")}):
+        hint = "install bubblewrap and measure it again"
+        raise _refuse("uncontained", f"{', '.join(uncontained[:3])}: graded without containment", hint)
     if promotion.generated_at > now + CLOCK_SLACK:
         raise _refuse("from-the-future", f"{evidence.folder}: generated_at lies in the future")
     if promotion.expires_at < now:

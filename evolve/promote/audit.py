@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from evolve.bench.health import position_effect
-from evolve.bench.vouching import arm_drift
 from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
@@ -24,8 +23,9 @@ from evolve.promote.evidence import (
 )
 from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
+from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import parse_json
-from evolve.records.kinds import ErrorKind, Role
+from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion, Spend
 from evolve.records.row import Row
@@ -140,23 +140,9 @@ def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: A
         known = context.measured.get(row.reused.sweep) if row.reused else None
         if known is not None and row.reused is not None and row.reused.row_sha256 not in known:
             yield Finding(file, f"reused row of {row.identity.task}", False, f"{row.reused.sweep} did not measure it")
+    unvouched = unvouched_arms(promotion, rows)
     for arm in sorted({row.arm for row in reused}):
-        wholly = all(row.reused is not None for row in rows if row.arm == arm)
-        reason = _drift_of(arm, promotion, by_cell, [row for row in reused if row.arm == arm])
-        yield Finding(file, f"reuse of arm {arm} is vouched for", not wholly and reason is None, reason or "")
-
-
-def _drift_of(
-    arm: str, promotion: Promotion, by_cell: Mapping[tuple[str, str, int], Row], reused: list[Row]
-) -> str | None:
-    pairs = []
-    for canary in promotion.reuse.canaries:
-        row = by_cell.get((arm, canary.task, canary.run)) if canary.arm == arm else None
-        if row is not None:
-            kind = None if canary.reused_resolved else ErrorKind.ORACLE_FAILED
-            old = {"resolved": canary.reused_resolved, "kind": kind, "usage": canary.reused_usage}
-            pairs.append((row.model_copy(update=old), row))
-    return arm_drift(pairs, reused, promotion.agent)
+        yield Finding(file, f"reuse of arm {arm} is vouched for", arm not in unvouched, unvouched.get(arm, ""))
 
 
 def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes) -> Iterator[Finding]:
@@ -235,7 +221,7 @@ def open_audit(promotion_root: Path, corpus: str, repository: Repository) -> tup
     for path in sorted(promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
         with contextlib.suppress(EvolveError, OSError):
             promotion = parse_json(Promotion, path.read_bytes(), str(path))
-            measured[promotion.sweep] = frozenset(promotion.row_sha256)
+            measured[promotion.sweep] = frozenset((*promotion.row_sha256, *promotion.surplus_sha256))
     return AuditContext(promotion_root, corpus, repository, entries, measured), chain
 
 

@@ -127,6 +127,8 @@ class Confirmation:
             raise InputError(f"{hopeless}; nothing was measured", hint=hint, code="too-few-tasks")
         request = self.request()
         plan = self.plan(reuse=reuse)
+        if reuse is False and any(cell.action != "fresh" for cell in plan.cells):
+            self.bench.progress.note("this sweep was begun with reuse, and goes on as it was planned")
         look = self._look(plan)
         ids = tuple(task.id for task in self.sealed)
 

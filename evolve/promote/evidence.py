@@ -154,6 +154,7 @@ def make_promotion(
         plan_sha256=result.plan.digest(),
         rows_sha256=sha256_bytes(jsonl_bytes(rows)),
         row_sha256=tuple(row.digest() for row in rows),
+        surplus_sha256=tuple(row.digest() for row in result.surplus),
         journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
         reuse=_reuse_record(result),
         spend=spend_of(rows, result.voided, result.surplus, result.spent).model_copy(

@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from evolve.bench.books import PLAN_FILE
-from evolve.bench.measured import ROWS_FILE
+from evolve.bench.journal import JOURNAL_FILE, read_state
+from evolve.bench.measured import counted_rows
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.promote import ledger
 from evolve.promote.evidence import gate_input, read_evidence
-from evolve.records.base import read_json, read_jsonl
+from evolve.records.base import read_json
 from evolve.records.decision import Decision
 from evolve.records.plan import Plan
 from evolve.records.policy import Policy
-from evolve.records.row import Row
 from evolve.stats.multiplicity import alpha_at
 
 
@@ -45,8 +45,10 @@ def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path) -> Decisi
         )
     look = ledger.find_entry(ledger.read_ledger(promotion_root), "look", plan.sweep)
     tasks = tuple(sorted({cell.identity.task for cell in plan.cells}))
-    rows = tuple(read_jsonl(Row, folder / ROWS_FILE))
-    return decide(GateInput(rows, tasks, plan.runs, policy, look.alpha if look else alpha_at(1, policy.alpha)))
+    rows = tuple(counted_rows(folder))
+    early = read_state(folder / JOURNAL_FILE).stopped_at is not None
+    alpha = look.alpha if look else alpha_at(1, policy.alpha)
+    return decide(GateInput(rows, tasks, plan.runs, policy, alpha, stopped_early=early))
 
 
 def _under(given: GateInput, policy: Policy) -> GateInput:

@@ -105,6 +105,7 @@ class Promotion(Record):
     plan_sha256: Digest
     rows_sha256: Digest
     row_sha256: tuple[Digest, ...] = Field(description="One digest a line of rows.jsonl, so that a fault has a place.")
+    surplus_sha256: tuple[Digest, ...] = Field(default=(), description="Rows that were measured and did not count.")
     journal_sha256: Digest
     reuse: ReuseRecord
     spend: Spend

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evolve.bench.budget import Admission, Budget, Limits
 from evolve.bench.journal import fold, read_events
 from evolve.errors import EnvironmentFault
 from evolve.files import writer_lock
@@ -455,6 +456,7 @@ def test_a_source_that_is_gone_means_that_its_cell_is_run(
     sweeps = (workspace / "results/sweeps").glob("sealed-*")
     old = next(path for path in sweeps if fold(read_events(path / "journal.jsonl")).finished)
     shutil.rmtree(old)
+    next((workspace / "results/sweeps").glob("sealed-*/sources.jsonl")).unlink()
     model.before = lambda call: None
     model.requests.clear()
     ran = evolve("resume")
@@ -462,3 +464,91 @@ def test_a_source_that_is_gone_means_that_its_cell_is_run(
     assert "is run, not reused" in ran.err
     assert len(model.requests) == 48
     assert evolve("audit", "--all").code == 0
+
+
+def test_a_lost_cell_counts_once_towards_the_number_of_cells(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    def interrupt(call: int) -> None:
+        if call == 5:
+            raise KeyboardInterrupt
+
+    model.before = interrupt
+    assert evolve("benchmark", write_overlay(workspace), "--max-cells", "48").code == 130
+    model.before = lambda call: None
+    assert evolve("resume", "--max-cells", "48").code == 0
+
+
+def test_a_report_of_a_sweep_is_read_from_its_journal(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    assert evolve("benchmark", write_overlay(workspace), "--max-cells", "20").code == 3
+    sweep = sweep_of(workspace)
+    stale = (sweep / "rows.jsonl").read_text().splitlines(keepends=True)[:5]
+    (sweep / "rows.jsonl").write_text("".join(stale))
+    assert "20 of 48 cells" in evolve("report", sweep.name).out
+
+
+def test_the_gate_decides_on_a_sweep_that_ended_early_as_the_benchmark_did(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    first = evolve("benchmark", write_overlay(workspace), "--stop-when-decided", "--json").json()["decision"]
+    assert evolve("gate", sweep_of(workspace).name, "--json").json() == first
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "x"])
+@pytest.mark.parametrize("option", ["--max-usd", "--max-wall"])
+def test_a_limit_that_is_no_number_is_a_usage_error(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine, option: str, value: str
+) -> None:
+    ran = evolve("benchmark", write_overlay(workspace), option, value)
+    assert ran.code == 2
+    assert option in ran.err
+
+
+def test_a_plan_that_is_gone_is_said_and_no_other_is_written(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    overlay = write_overlay(workspace)
+    assert evolve("benchmark", overlay, "--max-cells", "20").code == 3
+    sweep = sweep_of(workspace)
+    (sweep / "plan.json").unlink()
+    ran = evolve("resume", sweep.name)
+    assert ran.code == 2
+    assert "its plan.json is gone" in ran.err
+    ran = evolve("benchmark", overlay)
+    assert ran.code == 1
+    assert "the plan that this sweep was begun with is gone" in ran.err
+    assert not (sweep / "plan.json").exists()
+
+
+def test_the_wall_limit_is_that_of_the_whole_command() -> None:
+    budget = Budget(Limits(wall_s=50), started=time.monotonic() - 49)
+    assert budget.would_admit(0)
+    assert budget.reason is None
+    budget.started -= 2
+    assert not budget.would_admit(0)
+    assert budget.admit(0, 0, budget.elapsed_s) is Admission.NO
+
+
+def test_an_interrupted_program_prints_json_alone(tmp_path: Path, served: ModelServer) -> None:
+    served.delay_s = 0.3
+    root = make_workspace(tmp_path / "signalled", base_url=served.url)
+    command = [sys.executable, "-m", "evolve", "benchmark", write_overlay(root), "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=root, stdout=pipe, stderr=pipe, text=True) as process:
+        while served.calls < 2:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert json.loads(out)["error"]["code"] == "interrupted"
+    assert [json.loads(line)["event"] for line in err.splitlines()][-1] == "error"
+
+
+def test_asking_for_no_reuse_too_late_is_said(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    overlay = reusing_workspace(workspace, evolve)
+    assert evolve("benchmark", overlay, "--max-cells", "3").code == 3
+    ran = evolve("benchmark", overlay, "--no-reuse")
+    assert ran.code == 0
+    assert "this sweep was begun with reuse" in ran.err

@@ -81,3 +81,11 @@ def test_a_temporary_folder_that_is_not_there_is_told(own_tmp: Path, monkeypatch
     monkeypatch.setattr("tempfile.tempdir", str(own_tmp / "gone"))
     with pytest.raises(EnvironmentFault, match="cannot be made"):
         Scratch()
+
+
+def test_a_folder_whose_lock_is_gone_is_cleared() -> None:
+    left = scratch_root() / "cells-left"
+    (left / "cell").mkdir(parents=True)
+    with Scratch() as scratch:
+        assert not left.exists()
+        assert scratch.folder.exists()

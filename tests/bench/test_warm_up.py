@@ -73,7 +73,15 @@ def test_a_budget_that_does_not_cover_the_warm_up_ends_before_it(
 ) -> None:
     ran = evolve("benchmark", write_overlay(warm), "--max-usd", "0.000001")
     assert ran.code == 3
-    assert "a warm-up may cost 0.00" in ran.err
+    assert not model.requests
+
+
+@pytest.mark.parametrize("limit", [("--max-cells", "0"), ("--max-wall", "0")])
+def test_no_warm_up_is_paid_for_when_no_cell_may_follow(
+    warm: Path, model: ScriptedModel, evolve: CommandLine, limit: tuple[str, str]
+) -> None:
+    assert evolve("benchmark", write_overlay(warm), *limit).code == 3
+    assert evolve("resume", *limit).code == 3
     assert not model.requests
 
 

@@ -66,7 +66,7 @@ def test_a_terminal_gets_a_bar_a_line_for_each_running_cell_and_void_cells_above
     assert isinstance(progress, BarProgress)
     progress.note("before")
     progress.tick()
-    progress.sweep_started(PLAN, 3, 2)
+    progress.sweep_started(PLAN, 3, 0, 2)
     progress.cell_started(spec(GOOD))
     progress.cell_phase(spec(GOOD).cell, "oracle")
     assert progress.board is not None
@@ -95,7 +95,7 @@ def test_elsewhere_there_is_a_plain_line_an_event(
 ) -> None:
     progress = progress_for(as_json=False)
     assert isinstance(progress, LineProgress)
-    progress.sweep_started(PLAN, 3, 2)
+    progress.sweep_started(PLAN, 3, 0, 2)
     progress.cell_started(spec(VOID))
     progress.cell_ended(spec(VOID), VOID)
     progress.cell_ended(spec(GOOD, 2), GOOD)
@@ -123,7 +123,7 @@ def test_elsewhere_there_is_a_plain_line_an_event(
 def test_a_program_gets_one_json_object_a_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     progress = progress_for(as_json=True)
     assert isinstance(progress, EventProgress)
-    progress.sweep_started(PLAN, 2, 1)
+    progress.sweep_started(PLAN, 2, 0, 1)
     progress.spent("warm-up", 5)
     progress.cell_started(spec(GOOD))
     progress.cell_ended(spec(GOOD), GOOD)

@@ -13,7 +13,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -28,8 +28,9 @@ class ScriptedServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, steps: list[Step], play: Callable[[dict[str, Any]], Step] | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self._play = play
         self._steps = [dict(step) for step in steps]
         self._lock = threading.Lock()
         self.requests: list[dict[str, Any]] = []
@@ -47,6 +48,8 @@ class ScriptedServer(ThreadingHTTPServer):
             self.keys.append(key)
             if not body.get("tools"):
                 return ENDED
+            if self._play is not None:
+                return self._play(body)
             if not self._steps:
                 return ENDED
             step = self._steps[0]
@@ -189,9 +192,9 @@ def _responses(step: Step, body: dict[str, Any]) -> Iterator[tuple[str, dict[str
 
 
 @contextmanager
-def scripted(*steps: Step) -> Iterator[ScriptedServer]:
-    """Serve a script on loopback."""
-    server = ScriptedServer(list(steps))
+def scripted(*steps: Step, play: Callable[[dict[str, Any]], Step] | None = None) -> Iterator[ScriptedServer]:
+    """Serve a script on loopback, or whatever a function makes of each request."""
+    server = ScriptedServer(list(steps), play)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

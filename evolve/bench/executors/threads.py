@@ -12,6 +12,7 @@ from evolve.records.cell_spec import CellSpec
 from evolve.records.plan import PlannedCell
 
 Deliver = Callable[[Delivered], None]
+JOIN_S = 5.0
 
 
 class ThreadExecutor:
@@ -24,11 +25,13 @@ class ThreadExecutor:
         self.workers = workers
         self._run = run
         self._prepare = prepare
+        self._closed = False
         self._queue: queue.SimpleQueue[tuple[CellSpec, Deliver] | None] = queue.SimpleQueue()
         self._soon: queue.SimpleQueue[PlannedCell | None] = queue.SimpleQueue()
         for number in range(workers):
             threading.Thread(target=self._work, name=f"evolve-cell-{number}", daemon=True).start()
-        threading.Thread(target=self._make_ready, name="evolve-prepare", daemon=True).start()
+        self._preparer = threading.Thread(target=self._make_ready, name="evolve-prepare", daemon=True)
+        self._preparer.start()
 
     def submit(self, spec: CellSpec, deliver: Deliver) -> None:
         """Put a cell at the end of the queue."""
@@ -47,12 +50,14 @@ class ThreadExecutor:
                 deliver(Delivered(spec, None, fault))
 
     def _make_ready(self) -> None:
-        while (cell := self._soon.get()) is not None:
+        while (cell := self._soon.get()) is not None and not self._closed:
             with contextlib.suppress(Exception):  # a hint that fails is told when the cell is run
                 self._prepare(cell)
 
     def close(self) -> None:
-        """End each thread after the cell that it runs."""
+        """End each thread after the cell that it runs; nothing more is prepared."""
         for _ in range(self.workers):
             self._queue.put(None)
+        self._closed = True
         self._soon.put(None)
+        self._preparer.join(JOIN_S)

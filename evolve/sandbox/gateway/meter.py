@@ -20,6 +20,12 @@ class Tokens:
     output: int = 0
     reasoning: int = 0
 
+    @property
+    def sound(self) -> bool:
+        """Whether the parts are no more than the whole: what was cached of the input, reasoning of the output."""
+        parts = self.cached + self.cache_write_5m + self.cache_write_1h
+        return parts <= self.input and self.reasoning <= self.output
+
     def __add__(self, other: Tokens) -> Tokens:
         """Add tokens up."""
         return Tokens(

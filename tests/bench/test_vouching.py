@@ -1,0 +1,160 @@
+"""Reuse is believed only as far as canaries vouch for it, whatever happens to them and to their sources."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from evolve.bench.journal import read_events, read_state
+from evolve.models.base import ModelFault
+from tests.bench.test_runner import write_overlay
+from tests.conftest import CommandLine
+from tests.worlds import ScriptedModel, follow_the_skill
+
+
+def solve_everything(system: str, user: str, seed: int) -> str:
+    return f"<{re.findall(r'[0-9]+', user)[-1]}>"
+
+
+def other_overlay(root: Path, number: int = 8) -> str:
+    folder = root / f"overlays/other-{number}/skills/bracket"
+    folder.mkdir(parents=True)
+    text = (root / "skills/bracket/SKILL.md").read_text()
+    (folder / "SKILL.md").write_text(f"{text}\n## Examples\n\nUser: the number {number}\nReply: <{number}>\n")
+    return f"overlays/other-{number}"
+
+
+def sweeps(root: Path) -> list[Path]:
+    return sorted((root / "results/sweeps").glob("sealed-*"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def evidence(root: Path, ran: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((root / ran.json()["evidence"] / "promotion.json").read_bytes())
+    return found
+
+
+def test_an_arm_that_is_reused_in_part_has_its_canary_too(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace), "--max-cells", "30")
+    model.answer = solve_everything
+    ran = evolve("benchmark", other_overlay(workspace), "--json")
+    assert "its reused rows are dropped" in ran.err
+    assert ran.json()["decision"]["outcome"] == "keep_incumbent"
+    assert evidence(workspace, ran)["reuse"]["reused_rows"] == 0
+    assert evolve("audit", "--all").code == 0
+
+
+def test_a_canary_that_could_not_be_measured_vouches_for_nothing(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace))
+    model.answer = solve_everything
+    model.requests.clear()
+
+    def stumble(call: int) -> None:
+        if call <= 3:
+            raise ModelFault("the provider stumbled")
+
+    model.before = stumble
+    ran = evolve("benchmark", other_overlay(workspace), "--json")
+    assert "a canary could not be measured" in ran.err
+    assert ran.json()["decision"]["outcome"] == "insufficient_evidence"
+    assert evidence(workspace, ran)["reuse"]["reused_rows"] == 0
+    attempts = read_state(sweeps(workspace)[-1] / "journal.jsonl").attempts
+    assert max(attempts.values()) == 3
+    assert evolve("audit", "--all").code == 0
+
+
+def test_a_source_that_ends_early_afterwards_still_vouches_for_what_it_gave(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace), "--max-cells", "44")
+    first = sweeps(workspace)[0].name
+    assert evolve("benchmark", other_overlay(workspace)).code == 0
+    assert evolve("resume", first, "--stop-when-decided").code == 0
+    assert read_state(workspace / "results/sweeps" / first / "journal.jsonl").stopped_at is not None
+    ran = evolve("audit", "--all")
+    assert ran.code == 0, ran.out
+
+
+def test_a_sweep_needs_its_sources_no_more_once_it_has_begun(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace))
+    source = sweeps(workspace)[0]
+    assert evolve("benchmark", other_overlay(workspace), "--max-cells", "5").code == 3
+    shutil.rmtree(source)
+    model.requests.clear()
+    ran = evolve("resume", "--json")
+    assert ran.code == 0, ran.err
+    assert len(model.requests) == 20
+    assert evidence(workspace, ran)["reuse"]["reused_rows"] == 23
+    assert evolve("audit", "--all").code == 0
+
+
+def test_when_the_canarys_own_source_is_gone_nothing_is_reused(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace))
+    source = sweeps(workspace)[0]
+    assert evolve("benchmark", other_overlay(workspace), "--max-cells", "0").code == 3
+    sweep = sweeps(workspace)[-1]
+    plan = json.loads((sweep / "plan.json").read_bytes())
+    canary = next(cell for cell in plan["cells"] if cell["action"] == "canary")
+    kept = [line for line in (sweep / "sources.jsonl").read_text().splitlines() if canary["source"]["row_sha256"]]
+    rows = [json.loads(line) for line in kept]
+    mine = {"task": canary["identity"]["task"], "run": canary["identity"]["run"]}
+    others = [r for r in rows if {"task": r["identity"]["task"], "run": r["identity"]["run"]} != mine]
+    lines = [line for line, row in zip(kept, rows, strict=True) if row in others]
+    (sweep / "sources.jsonl").write_text("".join(line + "\n" for line in lines))
+    shutil.rmtree(source)
+    model.answer = solve_everything
+    ran = evolve("resume", "--json")
+    assert ran.code == 0, ran.err
+    assert "no canary vouches for them" in ran.err
+    assert evidence(workspace, ran)["reuse"] == {"canaries": [], "dropped_arms": ["incumbent"], "reused_rows": 0}
+    assert ran.json()["decision"]["outcome"] == "keep_incumbent"
+
+
+def test_an_agent_that_varies_by_itself_may_word_it_otherwise(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    """A canary that says the same in other words must not bar its row from ever being reused again."""
+    model.repeatable = False
+    evolve("benchmark", write_overlay(workspace))
+    model.answer = lambda system, user, seed: follow_the_skill(system, user, seed).upper()
+    assert "reused rows are dropped" not in evolve("benchmark", other_overlay(workspace)).err
+    plan = evolve("benchmark", other_overlay(workspace, 9), "--plan").out
+    assert "24 fresh, 1 canary, 23 reuse" in plan
+    assert "two sources differ" not in plan
+
+
+def test_what_reuse_was_dropped_is_counted_as_paid_for(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace))
+    model.answer = solve_everything
+    ran = evolve("benchmark", other_overlay(workspace), "--json")
+    events = [json.loads(line) for line in ran.err.splitlines()]
+    last = next(event for event in reversed(events) if event["event"] == "sweep-ended")
+    assert (last["done"], last["to_pay"], last["reused"]) == (48, 48, 0)
+    dropped = [e.reason for e in read_events(sweeps(workspace)[-1] / "journal.jsonl") if e.event == "reuse-dropped"]
+    assert dropped == ["1 of 1 canaries came out otherwise, runs of a task do never (p = 0)"]
+
+
+def test_a_promotion_is_refused_when_nothing_vouches_for_what_was_reused(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    from evolve.promote.evidence import read_evidence
+    from evolve.promote.vouched import unvouched_arms
+
+    evolve("benchmark", write_overlay(workspace))
+    ran = evolve("benchmark", other_overlay(workspace), "--json")
+    found = read_evidence(workspace / ran.json()["evidence"])
+    assert unvouched_arms(found.promotion, found.rows) == {}
+    bare = found.promotion.model_copy(update={"reuse": found.promotion.reuse.model_copy(update={"canaries": ()})})
+    assert unvouched_arms(bare, found.rows) == {"incumbent": "no canary vouches for them"}

@@ -1,0 +1,144 @@
+"""A box for agents: what it lets through, what it denies, and how it ends."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolve.errors import EnvironmentFault
+from evolve.sandbox.base import base_python
+from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits, Stop
+from evolve.sandbox.box_preflight import find_box, probe
+from tests.sandbox.test_bubblewrap import REASON, WORKS
+
+pytestmark = pytest.mark.skipif(not WORKS, reason=REASON)
+
+
+def run(tmp_path: Path, code: str, *, prompt: str = "", **limits: Any) -> tuple[BoxEnd, str]:
+    for name in ("work", "home", "gateway"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    (tmp_path / "prompt").write_text(prompt)
+    job = BoxJob(
+        argv=(base_python(), "-I", "-S", "-u", "-c", code),
+        env={"GIVEN": "yes"},
+        work=tmp_path / "work",
+        home=tmp_path / "home",
+        prompt=tmp_path / "prompt",
+        gateway=tmp_path / "gateway",
+        stdout=tmp_path / "out",
+        stderr=tmp_path / "err",
+        limits=BoxLimits(**{"wall_s": 20, **limits}),
+    )
+    end = Box(shutil.which("bwrap") or "bwrap").run(job)
+    return end, (tmp_path / "out").read_text(errors="replace")
+
+
+def test_the_prompt_comes_on_standard_input_and_the_exit_code_back(tmp_path: Path) -> None:
+    end, said = run(tmp_path, "import sys; print(sys.stdin.read()); sys.exit(7)", prompt="hello ☃")
+    assert (end.exit_code, end.stop, said) == (7, None, "hello ☃\n")
+
+
+def test_the_environment_is_built_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_THING", "x")
+    _, said = run(tmp_path, "import os; print(sorted(os.environ))")
+    assert set(eval(said)) - {"LC_CTYPE"} == {"GIVEN", "HOME", "LANG", "PATH", "PWD", "TMPDIR"}
+
+
+def test_work_and_home_are_kept_and_nothing_else_is_written(tmp_path: Path) -> None:
+    code = "open('/box/work/a', 'w'); open('/box/home/b', 'w'); open('/tmp/c', 'w'); print('ok')"
+    assert run(tmp_path, code)[1] == "ok\n"
+    assert (tmp_path / "work/a").exists()
+    assert (tmp_path / "home/b").exists()
+
+
+def test_the_wall_clock_ends_it_in_order(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys, time\n"
+        "def bye(*_):\n    print('written down', flush=True); sys.exit(3)\n"
+        "signal.signal(signal.SIGTERM, bye)\nprint('up', flush=True)\ntime.sleep(60)"
+    )
+    started = time.monotonic()
+    end, said = run(tmp_path, code, wall_s=1)
+    assert (end.exit_code, end.stop) == (None, Stop.WALL)
+    assert said == "up\nwritten down\n"
+    assert time.monotonic() - started < 5
+
+
+def test_who_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evolve.sandbox.box.GRACE_S", 0.3)
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up'); time.sleep(60)"
+    started = time.monotonic()
+    assert run(tmp_path, code, wall_s=1)[0].stop is Stop.WALL
+    assert time.monotonic() - started < 6
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "stop"),
+    [
+        ("import time; time.sleep(60)", {"idle_s": 1}, Stop.IDLE),
+        ("while True: print('x' * 10000)", {"output_bytes": 100_000}, Stop.OUTPUT),
+        ("import time; x = bytearray(300 << 20); time.sleep(60)", {"memory_bytes": 200 << 20}, Stop.MEMORY),
+        (
+            "import subprocess, sys, time\n"
+            "for _ in range(20): subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)'])\n"
+            "time.sleep(60)",
+            {"processes": 10},
+            Stop.PROCESSES,
+        ),
+    ],
+)
+def test_limits_end_it(tmp_path: Path, code: str, limits: dict[str, Any], stop: Stop) -> None:
+    end, _ = run(tmp_path, code, **limits)
+    assert end.stop is stop
+
+
+def test_a_box_is_believed_only_when_it_was_seen_to_deny() -> None:
+    assert find_box().name == "bubblewrap"
+
+
+@pytest.mark.parametrize(
+    ("out", "into", "fault"),
+    [
+        ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-pid"], "it can reach the network"),
+        ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-net"], "outlived it"),
+        ("--proc", ["--ro-bind", "/tmp", "/tmp", "--proc"], "it can read the host's files"),
+        ("--clearenv", [], "it sees the host's environment"),
+    ],
+)
+def test_a_weak_box_is_found_out(
+    out: str, into: list[str], fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Weak(Box):
+        def argv(self, job: BoxJob) -> list[str]:
+            argv = super().argv(job)
+            if out == "--proc":
+                argv[argv.index("--tmpfs") - 2 : argv.index("--tmpfs") + 2] = []
+            at = argv.index(out)
+            return [*argv[:at], *into, *argv[at + 1 :]]
+
+    if out == "--clearenv":
+        real = __import__("subprocess").Popen
+
+        def popen(argv: list[str], **more: Any) -> Any:
+            return real(argv, **{**more, "env": {"EVOLVE_PROBE_SECRET": "x"}})
+
+        monkeypatch.setattr("evolve.sandbox.box.subprocess.Popen", popen)
+    assert fault in probe(Weak(shutil.which("bwrap") or "bwrap"))
+
+
+def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(EnvironmentFault, match="not installed") as caught:
+        find_box.__wrapped__()
+    assert "apt install bubblewrap" in str(caught.value.hint)
+
+
+def test_the_supervisor_needs_nothing_but_the_standard_library() -> None:
+    source = (Path(sys.modules[Box.__module__].__file__ or "").parent / "inside.py").read_text()
+    imports = {line.split()[1] for line in source.splitlines() if line.startswith(("import ", "from "))}
+    assert imports <= {"contextlib", "os", "signal", "socket", "subprocess", "sys", "threading"}

@@ -1,0 +1,162 @@
+"""The only way out: who is let through, what is counted, and when it is refused."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from evolve.agents.prices import cost_micros
+from evolve.records.prices import TokenPrice
+from evolve.sandbox.box import SOCKET
+from evolve.sandbox.gateway.meter import Tokens
+from evolve.sandbox.gateway.server import Gateway, SessionLimits, Upstream
+from tests.real_agents.scripted import ScriptedServer, Step, scripted
+
+KEY = "sk-the-real-key-0123456789abcdef"
+PRICE = TokenPrice(input_usd=1, output_usd=10)
+BODY = {"model": "m", "max_tokens": 1000, "messages": [], "tools": [{"name": "t"}], "stream": True}
+
+
+def cost(model: str, tokens: Tokens) -> int | None:
+    return cost_micros(PRICE if model == "m" else None, tokens)
+
+
+@contextmanager
+def opened(tmp_path: Path, *steps: Step, **limits: Any) -> Iterator[tuple[Gateway, httpx.Client, ScriptedServer]]:
+    folder = tmp_path / ("deep-" * 30)
+    folder.mkdir(exist_ok=True)
+    with (
+        scripted(*steps) as server,
+        Gateway(folder, Upstream(server.url, KEY), SessionLimits(**limits), cost) as gateway,
+    ):
+        descriptor = folder.joinpath(SOCKET)
+        short = tmp_path / "s"
+        short.unlink(missing_ok=True)
+        short.symlink_to(folder)
+        assert descriptor.is_socket()
+        transport = httpx.HTTPTransport(uds=f"{short}/{SOCKET}")
+        headers = {"x-api-key": gateway.token, "anthropic-version": "2023-06-01"}
+        with httpx.Client(transport=transport, base_url="http://gateway", headers=headers, timeout=30) as client:
+            yield gateway, client, server
+
+
+def test_the_key_is_swapped_in_and_the_answer_metered(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "hi", "usage": {"input_tokens": 10, "output_tokens": 5}}) as (
+        gateway,
+        client,
+        server,
+    ):
+        answer = client.post("/v1/messages?beta=true", json=BODY)
+    assert answer.status_code == 200
+    assert "message_stop" in answer.text
+    assert server.keys == [KEY]
+    assert KEY not in answer.text
+    assert KEY not in repr(Upstream("http://x", KEY))
+    assert gateway.account.tokens == Tokens(input=10, output=5)
+    assert gateway.account.complete
+
+
+@pytest.mark.parametrize("token", ["", "wrong", KEY])
+def test_who_has_not_the_cells_token_is_not_let_through(tmp_path: Path, token: str) -> None:
+    with opened(tmp_path) as (_, client, server):
+        assert client.post("/v1/messages", json=BODY, headers={"x-api-key": token}).status_code == 401
+    assert server.requests == []
+
+
+def test_only_the_paths_of_a_model_are_open(tmp_path: Path) -> None:
+    with opened(tmp_path) as (_, client, server):
+        for path in ("/v1/files", "/admin", "/v1/messages/batches", "/v1/organizations"):
+            assert client.post(path, json=BODY).status_code == 404
+        assert client.get("/etc/passwd").status_code == 404
+        assert client.head("/").status_code == 200
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"model": 3}', b"\xff"])
+def test_a_request_that_is_none_is_refused_here(tmp_path: Path, body: bytes) -> None:
+    with opened(tmp_path) as (_, client, server):
+        assert client.post("/v1/messages", content=body).status_code == 400
+    assert server.requests == []
+
+
+def test_errors_that_pass_are_retried_and_the_rest_handed_on(tmp_path: Path) -> None:
+    with opened(tmp_path, {"error": {"status": 500}}, {"text": "hi"}, {"error": {"status": 404}}) as (
+        gateway,
+        client,
+        _,
+    ):
+        assert client.post("/v1/messages", json=BODY).status_code == 200
+        assert client.post("/v1/messages", json=BODY).status_code == 404
+    assert [(e.status, e.tries) for e in gateway.account.exchanges] == [(200, 2), (404, 1)]
+    assert gateway.account.refused is None
+
+
+@pytest.mark.parametrize(("status", "message"), [(401, "no"), (403, "no"), (429, "insufficient_quota")])
+def test_a_refused_account_is_not_asked_again(tmp_path: Path, status: int, message: str) -> None:
+    step = {"error": {"status": status, "message": message}, "repeat": -1}
+    with opened(tmp_path, step) as (gateway, client, server):
+        assert client.post("/v1/messages", json=BODY).status_code == status
+        again = client.post("/v1/messages", json=BODY)
+    assert again.status_code == 403
+    assert gateway.account.refused == f"HTTP {status}: {message}"
+    assert len(server.requests) == 1
+
+
+def test_the_number_of_calls_is_limited(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "x", "repeat": -1}, calls=2) as (gateway, client, server):
+        codes = [client.post("/v1/messages", json=BODY).status_code for _ in range(4)]
+    assert codes == [200, 200, 403, 403]
+    assert len(server.requests) == 2
+    assert gateway.account.limit == "2 model calls, as many as are allowed"
+
+
+def test_an_answer_is_asked_for_shorter_before_the_money_runs_out(tmp_path: Path) -> None:
+    step = {"text": "x", "usage": {"input_tokens": 20, "output_tokens": 400}, "repeat": -1}
+    with opened(tmp_path, step, usd_micros=10_500) as (gateway, client, server):
+        codes = [client.post("/v1/messages", json=BODY).status_code for _ in range(4)]
+    assert codes == [200, 200, 403, 403]
+    lengths = [request["max_tokens"] for request in server.requests]
+    assert lengths[0] == 1000
+    assert 600 < lengths[1] < 700
+    assert gateway.account.limit is not None
+    assert "0.0080 of 0.0105 USD are spent" in gateway.account.limit
+
+
+def test_a_thinking_budget_is_never_cut(tmp_path: Path) -> None:
+    body = {**BODY, "thinking": {"type": "enabled", "budget_tokens": 900}}
+    with opened(tmp_path, {"text": "x"}, usd_micros=11_000) as (_, client, server):
+        assert client.post("/v1/messages", json=body).status_code == 403
+    assert server.requests == []
+
+
+def test_a_model_without_a_price_is_refused_where_money_is_limited(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "x"}, usd_micros=10) as (gateway, client, server):
+        assert client.post("/v1/messages", json={**BODY, "model": "other"}).status_code == 403
+    assert "the price of other is unknown" in str(gateway.account.limit)
+    assert server.requests == []
+
+
+def test_a_stream_that_breaks_is_counted_as_unknown(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "x", "broken": "cut"}) as (gateway, client, _), pytest.raises(httpx.HTTPError):
+        client.post("/v1/messages", json=BODY)
+    assert not gateway.account.complete
+
+
+def test_a_provider_that_cannot_be_reached_is_said(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    folder = tmp_path / "g"
+    folder.mkdir()
+    with Gateway(folder, Upstream(f"http://127.0.0.1:{port}"), SessionLimits()) as gateway:
+        transport = httpx.HTTPTransport(uds=str(folder / SOCKET))
+        with httpx.Client(transport=transport, base_url="http://gateway") as client:
+            answer = client.post("/v1/messages", json=BODY, headers={"x-api-key": gateway.token})
+    assert answer.status_code == 502
+    assert "cannot be reached: ConnectError" in json.loads(answer.text)["error"]["message"]
