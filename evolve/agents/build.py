@@ -12,6 +12,8 @@ from evolve.models.base import ChatModel
 from evolve.models.build import price_of
 from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, WorkspaceSpec
 
+# The agent's own idle limit comes first: what it reaches is its end, not the provider's.
+SLACK_S = 60
 NOT_SETTINGS = {"adapter", "binary", "version", "upstream", "price"}
 
 
@@ -52,7 +54,7 @@ def _build_program(spec: ClaudeCodeSpec | CodexSpec) -> Agent:
         adapter=ClaudeCode(spec) if isinstance(spec, ClaudeCodeSpec) else Codex(spec),
         program=find_program(spec.binary, spec.version),
         box=find_box(),
-        upstream=Upstream(spec.upstream.base_url, key=_key(spec.upstream.key_env), idle_s=spec.idle_s),
+        upstream=Upstream(spec.upstream.base_url, key=_key(spec.upstream.key_env), idle_s=spec.idle_s + SLACK_S),
         limits=SessionLimits(spec.max_calls, None if spec.max_usd is None else round(spec.max_usd * 1_000_000)),
         settings={name: value for name, value in spec.json_value().items() if name not in NOT_SETTINGS},
         price=price,

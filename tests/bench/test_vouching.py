@@ -125,6 +125,7 @@ def test_an_agent_that_varies_by_itself_may_word_it_otherwise(
 ) -> None:
     """A canary that says the same in other words must not bar its row from ever being reused again."""
     model.repeatable = False
+    (workspace / "promotion/policy.yaml").write_text("schema: evolve/policy@1\ncache: cold\nalpha: 0.2\n")
     evolve("benchmark", write_overlay(workspace))
     model.answer = lambda system, user, seed: follow_the_skill(system, user, seed).upper()
     assert "reused rows are dropped" not in evolve("benchmark", other_overlay(workspace)).err
