@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evolve.agents.base import Agent
 from evolve.agents.chat import ChatAgent
 from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import price_of
-from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, WorkspaceSpec
+from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, CommandSpec, ProgramSpec, WorkspaceSpec
+
+if TYPE_CHECKING:
+    from evolve.agents.contained import Adapter
 
 # The agent's own idle limit comes first: what it reaches is its end, not the provider's.
 SLACK_S = 60
-NOT_SETTINGS = {"adapter", "binary", "version", "upstream", "price"}
+NOT_SETTINGS = {"adapter", "binary", "install", "version", "upstream", "price"}
 
 
 def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel]) -> Agent:
@@ -35,9 +40,23 @@ def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel]) -> Agent
     return _build_program(spec.agent)
 
 
-def _build_program(spec: ClaudeCodeSpec | CodexSpec) -> Agent:
+def _adapter(spec: ProgramSpec) -> Adapter:
     from evolve.agents.claude_code import ClaudeCode
     from evolve.agents.codex import Codex
+    from evolve.agents.command import Command
+
+    if isinstance(spec, ClaudeCodeSpec):
+        return ClaudeCode(spec)
+    if isinstance(spec, CommandSpec):
+        install = Path(spec.install).expanduser().resolve()
+        if not install.is_dir():
+            raise EnvironmentFault(f"evolve.yaml: agent.install: {install}: no such folder", code="missing-agent")
+        return Command(spec, install)
+    assert isinstance(spec, CodexSpec)
+    return Codex(spec)
+
+
+def _build_program(spec: ProgramSpec) -> Agent:
     from evolve.agents.contained import ContainedAgent, find_program
     from evolve.agents.prices import price_table
     from evolve.sandbox.box_preflight import find_box
@@ -51,7 +70,7 @@ def _build_program(spec: ClaudeCodeSpec | CodexSpec) -> Agent:
             code="unknown-price",
         )
     return ContainedAgent(
-        adapter=ClaudeCode(spec) if isinstance(spec, ClaudeCodeSpec) else Codex(spec),
+        adapter=_adapter(spec),
         program=find_program(spec.binary, spec.version),
         box=find_box(),
         upstream=Upstream(spec.upstream.base_url, key=_key(spec.upstream.key_env), idle_s=spec.idle_s + SLACK_S),

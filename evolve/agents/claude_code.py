@@ -58,6 +58,7 @@ class ClaudeCode:
 
     spec: ClaudeCodeSpec
     name = "claude-code"
+    proves_skill_use = True
     executable = "/opt/agent/claude"
 
     def argv(self) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ class Codex:
 
     spec: CodexSpec
     name = "codex"
+    proves_skill_use = True
     executable = "/opt/agent/codex"
 
     def argv(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from evolve.records.task import ANSWER_FILE, Limits
 from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Account, Gateway, SessionLimits, Upstream
+from evolve.skills import SKILL_FILE, split_frontmatter
 from evolve.snapshot import Snapshot
 
 STDERR_CHARS = 300
@@ -46,6 +47,11 @@ class Adapter(Protocol):
     @property
     def executable(self) -> str:
         """Where the program is inside the box."""
+        ...
+
+    @property
+    def proves_skill_use(self) -> bool:
+        """Whether its output proves which skills were loaded; else a skill counts once its text reached the model."""
         ...
 
     def argv(self) -> tuple[str, ...]:
@@ -160,7 +166,8 @@ class ContainedAgent:
                 return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
             treatment = self.adapter.treat(session.skills, scratch, home)
             before = Snapshot.read(session.work).digest
-            with Gateway(gateway_folder, self.upstream, self.limits, self._cost) as gateway:
+            watch = {folder.name: _longest_line(folder) for folder in session.skills.iterdir()}
+            with Gateway(gateway_folder, self.upstream, self.limits, self._cost, watch) as gateway:
                 job = BoxJob(
                     argv=self.adapter.argv(),
                     env=self.adapter.env(gateway.token),
@@ -177,6 +184,8 @@ class ContainedAgent:
                 end = self.box.run(job)
             output = out.read_bytes()
             heard = self.adapter.read(output, home, skills)
+            if not self.adapter.proves_skill_use:
+                heard = replace(heard, skills_used=frozenset(gateway.account.seen))
             stderr = _last_words(err)
         except OSError as error:
             return SessionEnd("", Usage(), ErrorKind.INFRA_ERROR, f"{error.filename or 'box'}: {error.strerror}")
@@ -231,6 +240,16 @@ class ContainedAgent:
 
     def close(self) -> None:
         """Hold nothing."""
+
+
+def _longest_line(skill: Path) -> str:
+    """Return the line by which a skill's body is told in what is sent to the model."""
+    try:
+        text = (skill / SKILL_FILE).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+    body = split_frontmatter(text)[1]
+    return max(body.splitlines(), key=len, default="").strip()
 
 
 def _last_words(path: Path) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, TypeAdapter, model_validator
 
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
@@ -117,6 +118,55 @@ class CodexSpec(ProgramSpec):
     adapter: Literal["codex"]
 
 
+def _a_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return text
+
+
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~0|~1)*)*$")]
+
+
+class UsagePointers(Record):
+    """Where in a program's JSON output its usage stands; input includes what was cached."""
+
+    input: Pointer
+    output: Pointer
+    cached: Pointer | None = None
+
+
+class CommandSpec(ProgramSpec):
+    """Any other program. Placeholders: {install} {gateway} {model} {token} {work} {home} {prompt_file}."""
+
+    adapter: Literal["command"]
+    install: str = Field(description="The folder of the program, mounted read-only; {install} is its path inside.")
+    command: tuple[str, ...] = Field(min_length=1, description="The command; the prompt comes on standard input.")
+    env: dict[EnvironmentName, str] = Field(default={}, description="The environment; {token} may stand here alone.")
+    home_files: dict[RelativePath, str] = Field(default={}, description="Files of its private home, as its settings.")
+    skills_path: RelativePath = Field(description="Where in its home it looks for skills.")
+    output: Literal["text", "json"] = Field(default="text", description="json: one value, or one a line.")
+    reply: str | None = Field(
+        default=None, description="Of JSON: a pointer. Of text: a regular expression; without one, all of it."
+    )
+    usage: UsagePointers | None = Field(default=None, description="Without it, the gateway's account alone counts.")
+
+    @model_validator(mode="after")
+    def _reply_fits_the_output(self) -> Self:
+        if self.output == "json":
+            TypeAdapter(Pointer).validate_python(self.reply or "")
+            if not self.reply:
+                raise ValueError("reply: JSON output needs a pointer to the reply, as /result")
+        elif self.reply is not None:
+            _a_pattern(self.reply)
+        if self.usage is not None and self.output != "json":
+            raise ValueError("usage: only JSON output has pointers")
+        if any("{token}" in part for part in (*self.command, *self.home_files.values())):
+            raise ValueError("{token} belongs in env alone: a command line can be read by others")
+        return self
+
+
 def _adapter_of(value: Any) -> str:
     return str(value.get("adapter", "chat") if isinstance(value, dict) else value.adapter)
 
@@ -124,7 +174,8 @@ def _adapter_of(value: Any) -> str:
 AgentSpec = Annotated[
     Annotated[ChatAgentSpec, Tag("chat")]
     | Annotated[ClaudeCodeSpec, Tag("claude-code")]
-    | Annotated[CodexSpec, Tag("codex")],
+    | Annotated[CodexSpec, Tag("codex")]
+    | Annotated[CommandSpec, Tag("command")],
     Discriminator(_adapter_of),
 ]
 

@@ -48,16 +48,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 GREETER = make_skill("greeter", "Write `hello` into out.txt.")
 
 
-def spec_of(adapter: str, url: str, **settings: Any) -> WorkspaceSpec:
+def spec_of(adapter: str, url: str, /, **settings: Any) -> WorkspaceSpec:
     """Return a workspace whose agent is a real program."""
     claude = {"adapter": "claude-code", "model": "claude-sonnet-5-5", "version": CLAUDE}
     codex = {"adapter": "codex", "model": "gpt-5.5", "version": CODEX, "price": {"input_usd": 2, "output_usd": 8}}
-    agent = {**(claude if adapter == "claude" else codex), "binary": str(FOLDER / adapter)}
+    agent: dict[str, Any] = {**(claude if adapter == "claude" else codex), "binary": str(FOLDER / adapter)}
     agent["upstream"] = {"base_url": url, "key_env": "REAL_KEY"}
+    agent |= settings
     value = {
         "schema": "evolve/workspace@1",
         "models": {"m": {"kind": "openai-compatible", "base_url": url, "model": "m"}},
-        "agent": {**agent, **settings},
+        "agent": agent,
         "proposer": {"model": "m"},
     }
     return WorkspaceSpec.model_validate(value)
@@ -73,8 +74,9 @@ def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     count = [0]
 
     def run(
-        adapter: str,
+        agent: str,
         url: str,
+        /,
         *,
         seed: dict[str, str] | None = None,
         skill: Skill = GREETER,
@@ -83,15 +85,15 @@ def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         prompt: str = "Greet me with the skill greeter.",
         **settings: Any,
     ) -> SessionEnd:
-        agent = build_agent(spec_of(adapter, url, **settings), lambda name: pytest.fail(f"no model is needed: {name}"))
-        assert isinstance(agent, ContainedAgent)
+        built = build_agent(spec_of(agent, url, **settings), lambda name: pytest.fail(f"no model is needed: {name}"))
+        assert isinstance(built, ContainedAgent)
         count[0] += 1
         room = tmp_path / f"room-{count[0]}"
         work, skills = room / "work", room / "skills"
         task = make_task(kind=kind, seed=seed or {"in.txt": "x"}, prompt=prompt, limits={"wall_s": wall_s})
         task.seed.write_scratch(work)
         skill.files.write_scratch(skills / skill.name)
-        return agent.run(Session(task=task.task, work=work, skills=skills, seed=1))
+        return built.run(Session(task=task.task, work=work, skills=skills, seed=1))
 
     return run
 

@@ -80,6 +80,9 @@ class _Handler(BaseHTTPRequestHandler):
             message = {"type": "error", "error": {"type": "api_error", "message": error.get("message", "scripted")}}
             self._json(error["status"], message, error.get("headers", {}))
             return
+        if self.path.endswith("/chat/completions"):
+            self._json(200, _chat(step, body), {})
+            return
         frames = list(_responses(step, body) if self.path.endswith("/responses") else _messages(step, body))
         if not body.get("stream"):
             self._json(200, frames[-1][1].get("response") or _message(step, body), {})
@@ -143,6 +146,22 @@ def _message(step: Step, body: dict[str, Any]) -> dict[str, Any]:
         "stop_reason": "tool_use" if step.get("tools") else "end_turn",
         "stop_sequence": None,
         "usage": {**USAGE, **step.get("usage", {})},
+    }
+
+
+def _chat(step: Step, body: dict[str, Any]) -> dict[str, Any]:
+    used = {**USAGE, **step.get("usage", {})}
+    message = {"role": "assistant", "content": step.get("text", "")}
+    return {
+        "id": f"chatcmpl-{uuid.uuid4().hex[:20]}",
+        "object": "chat.completion",
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": used["input_tokens"] + used["cache_read_input_tokens"],
+            "prompt_tokens_details": {"cached_tokens": used["cache_read_input_tokens"]},
+            "completion_tokens": used["output_tokens"],
+        },
     }
 
 

@@ -9,7 +9,7 @@ import secrets
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from http.server import BaseHTTPRequestHandler
@@ -69,6 +69,7 @@ class Account:
     exchanges: list[Exchange] = field(default_factory=list)
     refused: str | None = None
     limit: str | None = None
+    seen: set[str] = field(default_factory=set)
     last_ns: int = 0
 
     @property
@@ -95,6 +96,7 @@ class Gateway:
         upstream: Where requests go.
         limits: What the session may use.
         cost_micros: What tokens of a model cost in micro-USD; ``None`` when nobody can say.
+        watch: Lines by name; a name is noted as seen once a request holds its line.
 
     """
 
@@ -104,6 +106,7 @@ class Gateway:
         upstream: Upstream,
         limits: SessionLimits,
         cost_micros: Callable[[str, Tokens], int | None] = lambda _model, _tokens: None,
+        watch: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
         self.token = f"cell-{secrets.token_hex(16)}"
@@ -111,6 +114,7 @@ class Gateway:
         self._upstream = upstream
         self._limits = limits
         self._cost = cost_micros
+        self._watch = {name: json.dumps(line, ensure_ascii=False)[1:-1] for name, line in (watch or {}).items()}
         self._lock = threading.Lock()
         self._client = httpx.Client(timeout=httpx.Timeout(upstream.idle_s, connect=30.0), follow_redirects=False)
         self._server = _server(folder, self)
@@ -158,6 +162,12 @@ class Gateway:
             if self._limits.usd_micros is not None and account.limit is None:
                 account.limit = self._lack_of_money(asked, size, self._limits.usd_micros)
             return account.limit
+
+    def look(self, asked: dict[str, Any]) -> None:
+        """Note which watched lines a request holds."""
+        if self._watch:
+            text = json.dumps(asked, ensure_ascii=False)
+            self.account.seen |= {name for name, line in self._watch.items() if line and line in text}
 
     def _lack_of_money(self, asked: dict[str, Any], size: int, limit: int) -> str | None:
         model = asked["model"]
@@ -311,6 +321,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(asked, dict) or not isinstance(asked.get("model"), str):
             self._error(400, "the request is no JSON object with a model")
             return
+        gateway.look(asked)
         before = dict(asked)
         refused = gateway.admit(asked, len(body))
         if refused is not None:

@@ -1,0 +1,125 @@
+"""Any other program, as ``evolve.yaml`` describes it: its command, its environment, and how its output is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evolve.agents.contained import Treatment
+from evolve.agents.heard import Heard
+from evolve.records.workspace import CommandSpec
+from evolve.sandbox.box import HOME, PORT, PROMPT, WORK
+from evolve.sandbox.gateway.meter import Tokens
+
+INSTALL = "/opt/agent"
+GATEWAY_URL = f"http://127.0.0.1:{PORT}"
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a described program is asked, and how its answer is read."""
+
+    spec: CommandSpec
+    install: Path
+    name = "command"
+    proves_skill_use = False
+    executable = "/opt/agent-program"
+
+    def argv(self) -> tuple[str, ...]:
+        """Return the command, its placeholders filled in; the prompt also comes on standard input."""
+        return tuple(self._fill(part, "") for part in self.spec.command)
+
+    def env(self, token: str) -> Mapping[str, str]:
+        """Return the environment that was declared, its placeholders filled in."""
+        return {name: self._fill(value, token) for name, value in self.spec.env.items()}
+
+    def _fill(self, text: str, token: str) -> str:
+        known = {
+            "install": INSTALL,
+            "gateway": GATEWAY_URL,
+            "model": self.spec.model,
+            "token": token,
+            "work": WORK,
+            "home": HOME,
+            "prompt_file": PROMPT,
+        }
+        return re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), text)
+
+    def treat(self, skills: Path, scratch: Path, home: Path) -> Treatment:
+        """Mount the program's folder, and the skills where the program looks for them, both read-only."""
+        for name, text in self.spec.home_files.items():
+            path = home / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self._fill(text, ""), encoding="utf-8")
+        return Treatment({INSTALL: self.install, f"{HOME}/{self.spec.skills_path}": skills})
+
+    def read(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
+        """Read reply and usage as declared; an output without a reply is an unfinished session."""
+        text = output.decode("utf-8", errors="replace")
+        objects = json_values(text) if self.spec.output == "json" else []
+        reply = self._reply(text, objects)
+        tokens = self._tokens(objects)
+        return Heard(started=bool(text), finished=reply is not None, reply=reply or "", tokens=tokens)
+
+    def _reply(self, text: str, objects: list[Any]) -> str | None:
+        if self.spec.output == "json":
+            found = last_at(objects, self.spec.reply) if self.spec.reply else None
+            return found if isinstance(found, str) else None
+        if self.spec.reply is None:
+            return text.strip() or None
+        matches = re.findall(self.spec.reply, text, re.DOTALL)
+        last = matches[-1] if matches else None
+        return last if isinstance(last, str) or last is None else last[0]
+
+    def _tokens(self, objects: list[Any]) -> Tokens | None:
+        usage = self.spec.usage
+        if usage is None:
+            return None
+        told = [_whole(last_at(objects, pointer)) for pointer in (usage.input, usage.cached, usage.output)]
+        if told[0] is None or told[2] is None:
+            return None
+        return Tokens(input=told[0], cached=told[1] or 0, output=told[2])
+
+
+def json_values(text: str) -> list[Any]:
+    """Return the JSON values of an output: one as a whole, or one a line; other lines are passed over."""
+    try:
+        return [json.loads(text)]
+    except (ValueError, RecursionError):
+        pass
+    found = []
+    for line in text.splitlines():
+        try:
+            found.append(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+    return found
+
+
+def last_at(values: list[Any], pointer: str | None) -> Any:
+    """Return what a JSON pointer (RFC 6901; ``-1`` is the last of a list) finds in the last value that has it."""
+    for value in reversed(values):
+        found = _at(value, pointer or "")
+        if found is not None:
+            return found
+    return None
+
+
+def _at(value: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and re.fullmatch(r"-?\d{1,9}", key) and -len(value) <= int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
