@@ -39,6 +39,11 @@ class Skill:
         return split_frontmatter(self.text)[1]
 
 
+def installed_fingerprint(skills: Path) -> str:
+    """Return the fingerprint of the skills installed below a folder."""
+    return sha256_json({folder.name: Snapshot.read(folder).digest for folder in sorted(skills.iterdir())})
+
+
 def split_frontmatter(text: str) -> tuple[str, str]:
     """Split SKILL.md into its frontmatter (fences included) and its stripped body."""
     match = _FRONTMATTER.match(text)

@@ -26,7 +26,7 @@ class SessionEnd:
     """How a session ended; ``kind`` is ``None`` when it ended well.
 
     ``refused`` says that the provider refused the account (key, credit), so that no further session can do better;
-    ``transcript`` is what a program of its own said on the way.
+    ``transcript`` is what a program of its own said on the way, ``recording`` what its model answered.
     """
 
     reply: str
@@ -35,6 +35,7 @@ class SessionEnd:
     detail: str = ""
     refused: bool = False
     transcript: str = ""
+    recording: str = ""
 
 
 class Agent(Protocol):

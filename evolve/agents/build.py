@@ -15,19 +15,20 @@ from evolve.models.build import price_of
 from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, CommandSpec, ProgramSpec, WorkspaceSpec
 
 if TYPE_CHECKING:
-    from evolve.agents.contained import Adapter
+    from evolve.agents.contained import Adapter, TapeOf
 
 # The agent's own idle limit comes first: what it reaches is its end, not the provider's.
 SLACK_S = 60
-NOT_SETTINGS = {"adapter", "binary", "install", "version", "upstream", "price"}
+NOT_SETTINGS = {"adapter", "binary", "install", "version", "upstream", "price", "record"}
 
 
-def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel]) -> Agent:
+def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel], tapes: TapeOf | None = None) -> Agent:
     """Return the agent of a workspace; a program is found and its containment proven before anything is spent.
 
     Args:
         spec: The workspace.
         model: Builds a model of ``models`` by its name.
+        tapes: Finds the recording of a cell, where the agent is to be replayed.
 
     Raises:
         InputError: A money limit cannot be kept, because nobody knows the price of the model.
@@ -37,7 +38,7 @@ def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel]) -> Agent
     if isinstance(spec.agent, ChatAgentSpec):
         agent = spec.agent
         return ChatAgent(model(agent.model), temperature=agent.temperature, price=price_of(spec, agent.model))
-    return _build_program(spec.agent)
+    return _build_program(spec.agent, tapes)
 
 
 def _adapter(spec: ProgramSpec) -> Adapter:
@@ -56,7 +57,7 @@ def _adapter(spec: ProgramSpec) -> Adapter:
     return Codex(spec)
 
 
-def _build_program(spec: ProgramSpec) -> Agent:
+def _build_program(spec: ProgramSpec, tapes: TapeOf | None) -> Agent:
     from evolve.agents.contained import ContainedAgent, find_program
     from evolve.agents.prices import price_table
     from evolve.sandbox.box_preflight import find_box
@@ -73,11 +74,15 @@ def _build_program(spec: ProgramSpec) -> Agent:
         adapter=_adapter(spec),
         program=find_program(spec.binary, spec.version),
         box=find_box(),
-        upstream=Upstream(spec.upstream.base_url, key=_key(spec.upstream.key_env), idle_s=spec.idle_s + SLACK_S),
+        upstream=Upstream(
+            spec.upstream.base_url, key="" if tapes else _key(spec.upstream.key_env), idle_s=spec.idle_s + SLACK_S
+        ),
         limits=SessionLimits(spec.max_calls, None if spec.max_usd is None else round(spec.max_usd * 1_000_000)),
         settings={name: value for name, value in spec.json_value().items() if name not in NOT_SETTINGS},
         price=price,
         idle_s=spec.idle_s,
+        record=spec.record,
+        tapes=tapes,
     )
 
 

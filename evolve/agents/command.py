@@ -92,7 +92,7 @@ def json_values(text: str) -> list[Any]:
     except (ValueError, RecursionError):
         pass
     found = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
             found.append(json.loads(line))
         except (ValueError, RecursionError):

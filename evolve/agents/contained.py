@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,9 +22,12 @@ from evolve.records.task import ANSWER_FILE, Limits
 from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Account, Gateway, SessionLimits, Upstream
-from evolve.skills import SKILL_FILE, split_frontmatter
+from evolve.sandbox.gateway.tape import Player, Recorder
+from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
 from evolve.snapshot import Snapshot
 
+# Finds the recording of a cell by task, seed and fingerprint.
+TapeOf = Callable[[str, int, str], str | None]
 STDERR_CHARS = 300
 VERSION_WALL_S = 30
 
@@ -125,6 +128,8 @@ class ContainedAgent:
         settings: What else of its declaration may influence an outcome.
         price: What its model charges, if anybody knows.
         idle_s: How long it may be silent.
+        record: Whether what the model answers is kept.
+        tapes: Finds the recording of a cell, which then answers in place of the model.
 
     """
 
@@ -136,6 +141,8 @@ class ContainedAgent:
     settings: Mapping[str, Any]
     price: TokenPrice | None
     idle_s: float
+    record: bool = False
+    tapes: TapeOf | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -166,8 +173,15 @@ class ContainedAgent:
                 return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
             treatment = self.adapter.treat(session.skills, scratch, home)
             before = Snapshot.read(session.work).digest
+            player = None
+            if self.tapes is not None:
+                tape = self.tapes(session.task.id, session.seed, installed_fingerprint(session.skills))
+                if tape is None:
+                    return SessionEnd("", Usage(), ErrorKind.SESSION_ERROR, "no recording of this cell", refused=True)
+                player = Player(tape)
+            recorder = Recorder() if self.record else None
             watch = {folder.name: _longest_line(folder) for folder in session.skills.iterdir()}
-            with Gateway(gateway_folder, self.upstream, self.limits, self._cost, watch) as gateway:
+            with Gateway(gateway_folder, self.upstream, self.limits, self._cost, watch, recorder, player) as gateway:
                 job = BoxJob(
                     argv=self.adapter.argv(),
                     env=self.adapter.env(gateway.token),
@@ -190,7 +204,8 @@ class ContainedAgent:
         except OSError as error:
             return SessionEnd("", Usage(), ErrorKind.INFRA_ERROR, f"{error.filename or 'box'}: {error.strerror}")
         verdict = conclude(heard, end, gateway.account, skills, stderr)
-        return self._end(session, heard, end, gateway.account, verdict, before, output)
+        ended = self._end(session, heard, end, gateway.account, verdict, before, output)
+        return ended if recorder is None else replace(ended, recording=recorder.text())
 
     def _end(
         self,

@@ -11,6 +11,7 @@ from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
 from evolve.bench.means import Means
 from evolve.bench.reuse import stored_reply, stored_transcript
 from evolve.bench.sources import Sources
+from evolve.bench.tapes import stored_recording
 from evolve.bench.vouching import arm_drift
 from evolve.errors import EvidenceFault, EvolveError
 from evolve.files import write_atomic
@@ -112,6 +113,8 @@ class Books:
             write_atomic(stored_reply(self.folder, row.reply_sha256), attempt.reply.encode("utf-8"))
         if row.transcript_sha256:
             write_atomic(stored_transcript(self.folder, row.transcript_sha256), attempt.transcript.encode("utf-8"))
+        if row.recording_sha256:
+            write_atomic(stored_recording(self.folder, row.recording_sha256), attempt.recording.encode("utf-8"))
         event = "voided" if row.void else "settled"
         self.journal.append(event, cell=spec.cell.index, attempt=spec.attempt, token=spec.token, row=row)
         self._means.progress.cell_ended(spec, row)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.corpus.loading import LoadedTask
-from evolve.digest import sha256_bytes, sha256_json
+from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
 from evolve.records.kinds import ErrorKind
 from evolve.records.plan import PlannedCell
@@ -21,7 +21,7 @@ from evolve.redact import redact
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
-from evolve.skills import Skill
+from evolve.skills import Skill, installed_fingerprint
 from evolve.snapshot import Snapshot
 
 Phase = Literal["workspace", "agent", "verify", "oracle"]
@@ -38,6 +38,7 @@ class Attempt:
     reply: str
     refused: bool = False
     transcript: str = ""
+    recording: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,6 @@ class _Measured:
     verify: CheckOutcome | None = None
     oracle: CheckOutcome | None = None
     work_sha256: str | None = None
-
-
-def installed_fingerprint(skills: Path) -> str:
-    """Return the fingerprint of the skills installed below a folder."""
-    return sha256_json({folder.name: Snapshot.read(folder).digest for folder in sorted(skills.iterdir())})
 
 
 @dataclass(frozen=True)
@@ -150,6 +146,7 @@ def run_cell(
     if room is not None and not removed:
         measured = _Measured(measured.end, ErrorKind.CLEANUP_FAILURE, f"{room.root} could not be removed")
     reply, transcript = redact(measured.end.reply), redact(measured.end.transcript)
+    recording = redact(measured.end.recording)
     row = Row(
         key=cell.identity.digest(),
         identity=cell.identity,
@@ -165,7 +162,8 @@ def run_cell(
         usage=measured.end.usage,
         reply_sha256=sha256_bytes(reply.encode("utf-8")) if reply else None,
         transcript_sha256=sha256_bytes(transcript.encode("utf-8")) if transcript else None,
+        recording_sha256=sha256_bytes(recording.encode("utf-8")) if recording else None,
         work_sha256=measured.work_sha256,
         measured_at=datetime.now(UTC),
     )
-    return Attempt(row=row, reply=reply, refused=measured.end.refused, transcript=transcript)
+    return Attempt(row=row, reply=reply, refused=measured.end.refused, transcript=transcript, recording=recording)

@@ -9,6 +9,7 @@ from evolve.agents.build import build_agent
 from evolve.bench.measure import Bench
 from evolve.bench.progress import Progress
 from evolve.bench.runner import RunOptions
+from evolve.bench.tapes import Tapes
 from evolve.cli.progress import progress_for
 from evolve.corpus.checked import check_unchecked
 from evolve.corpus.loading import load_corpus
@@ -67,7 +68,9 @@ def opened_bench(
         progress.note(f"tested the instruments: {tested} tasks, all good")
     models = Models(workspace)
     try:
-        agent = build_agent(workspace.spec, models.get)
+        replayed = getattr(workspace.spec.agent, "replay", None)
+        tapes = Tapes(workspace.sweeps / replayed).find if replayed else None
+        agent = build_agent(workspace.spec, models.get, tapes)
         yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions()), models
     finally:
         models.close()

@@ -83,6 +83,7 @@ class Row(Record):
     usage: Usage = Usage()
     reply_sha256: Digest | None = None
     transcript_sha256: Digest | None = None
+    recording_sha256: Digest | None = None
     work_sha256: Digest | None = None
     measured_at: Timestamp = Field(description="When the row was first measured; reuse never changes it.")
     reused: Reuse | None = None

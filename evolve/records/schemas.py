@@ -6,6 +6,7 @@ from typing import Any
 
 from evolve.errors import InputError
 from evolve.records.base import Record
+from evolve.records.cell_spec import CellSpec
 from evolve.records.decision import Decision
 from evolve.records.event import Event
 from evolve.records.generation import Generation
@@ -13,6 +14,7 @@ from evolve.records.ledger import LedgerEntry
 from evolve.records.overlay import OverlaySpec
 from evolve.records.plan import Plan
 from evolve.records.policy import Policy
+from evolve.records.prices import PriceTable
 from evolve.records.promotion import Promotion
 from evolve.records.row import Row
 from evolve.records.task import Oracle, Task
@@ -20,6 +22,7 @@ from evolve.records.weights import WeightsCatalogue
 from evolve.records.workspace import WorkspaceSpec
 
 FORMATS: dict[str, type[Record]] = {
+    "cell-spec": CellSpec,
     "decision": Decision,
     "event": Event,
     "generation": Generation,
@@ -28,6 +31,7 @@ FORMATS: dict[str, type[Record]] = {
     "overlay": OverlaySpec,
     "plan": Plan,
     "policy": Policy,
+    "prices": PriceTable,
     "promotion": Promotion,
     "row": Row,
     "task": Task,

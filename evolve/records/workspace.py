@@ -101,6 +101,8 @@ class ProgramSpec(Record):
     max_calls: int = Field(default=100, ge=1, le=10_000, description="Model calls that one session may make.")
     max_usd: float | None = Field(default=1, gt=0, description="Money that one session may cost; null: no limit.")
     idle_s: float = Field(default=300, gt=0, le=86_400, description="Seconds that it may be silent.")
+    record: bool = Field(default=False, description="Keep what the model answered, to be replayed offline.")
+    replay: str | None = Field(default=None, description="A sweep whose recordings answer in place of the model.")
     price: TokenPrice | None = Field(default=None, description="What the model charges, if prices.yaml does not know.")
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from evolve.agents.prices import price_table
 from evolve.bench.plan import make_plan
 from evolve.bench.reuse import ReuseIndex
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.models.weights import catalogue
 from evolve.records.base import Record, parse_json
+from evolve.records.cell_spec import CellSpec
 from evolve.records.event import Event
 from evolve.records.generation import Generation, Proposal, Request
 from evolve.records.kinds import Outcome, Role
@@ -82,7 +84,12 @@ PROMOTION = Promotion(
     ),
     ledger=LedgerPosition(look=1, alpha=0.03, entry_sha256=D),
 )
+PLAN = make_plan(
+    make_request(skills=[("incumbent", Role.INCUMBENT, make_skill())], tasks=[TASK]), POLICY, ReuseIndex(), NOW
+)
 INSTANCES: dict[str, Record] = {
+    "cell-spec": CellSpec(cell=PLAN.cells[0], attempt=1, token=1),
+    "prices": price_table(),
     "decision": DECISION,
     "event": Event(seq=0, at=NOW, event="settled", cell=0, row=make_row(), checksum="0" * 64),
     "generation": Generation(

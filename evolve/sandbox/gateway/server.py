@@ -22,6 +22,7 @@ import httpx
 from evolve.models.provider_errors import Refusal, read_refusal, retry_delay_s
 from evolve.sandbox.box import SOCKET
 from evolve.sandbox.gateway.meter import Meter, Tokens
+from evolve.sandbox.gateway.tape import Player, Recorder, Taped
 
 CALLS = ("/v1/messages", "/v1/responses", "/v1/chat/completions")
 FREE = ("/v1/messages/count_tokens", "/v1/models", "/", "/api/hello")
@@ -97,6 +98,8 @@ class Gateway:
         limits: What the session may use.
         cost_micros: What tokens of a model cost in micro-USD; ``None`` when nobody can say.
         watch: Lines by name; a name is noted as seen once a request holds its line.
+        recorder: Keeps what the agent is answered.
+        player: Answers in place of the provider.
 
     """
 
@@ -107,6 +110,8 @@ class Gateway:
         limits: SessionLimits,
         cost_micros: Callable[[str, Tokens], int | None] = lambda _model, _tokens: None,
         watch: Mapping[str, str] | None = None,
+        recorder: Recorder | None = None,
+        player: Player | None = None,
     ) -> None:
         self.folder = folder
         self.token = f"cell-{secrets.token_hex(16)}"
@@ -114,6 +119,8 @@ class Gateway:
         self._upstream = upstream
         self._limits = limits
         self._cost = cost_micros
+        self.recorder = recorder
+        self.player = player
         self._watch = {name: json.dumps(line, ensure_ascii=False)[1:-1] for name, line in (watch or {}).items()}
         self._lock = threading.Lock()
         self._client = httpx.Client(timeout=httpx.Timeout(upstream.idle_s, connect=30.0), follow_redirects=False)
@@ -335,8 +342,26 @@ class _Handler(BaseHTTPRequestHandler):
             gateway.record(Exchange(asked["model"], 502, None))
             self._error(502, f"the provider cannot be reached: {type(error).__name__}")
 
+    def _replay(self, player: Player, model: str) -> None:
+        """Answer with what was answered when the session was recorded."""
+        path = self.path.partition("?")[0]
+        taped = player.next(path)
+        if taped is None:
+            self.server.gateway.record(Exchange(model, 502, None))
+            self._error(502, "the recording holds no answer to this call")
+            return
+        headers = httpx.Headers({"content-type": taped.content_type})
+        response = httpx.Response(taped.status, headers=headers, content=taped.body.encode("utf-8"))
+        refusal = read_refusal(taped.status, headers, taped.body)
+        if refusal is not None and refusal.code == "provider-refused":
+            self.server.gateway.refuse(refusal)
+        self._deliver(response, model, 1)
+
     def _try(self, body: bytes, model: str) -> None:
         gateway = self.server.gateway
+        if gateway.player is not None:
+            self._replay(gateway.player, model)
+            return
         for attempt in range(RETRIES + 1):
             with gateway.call("POST", self.path, self._headers(), body) as response:
                 refusal = None
@@ -366,15 +391,26 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
+        kept: list[bytes] = []
         for data in [response.content] if response.is_stream_consumed else response.iter_bytes():
             if data:
                 meter.feed(data)
+                if self.server.gateway.recorder is not None:
+                    kept.append(data)
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
                 self.wfile.flush()
                 self.server.gateway.touch()
         meter.close()
+        self._keep(response, b"".join(kept))
         self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
+
+    def _keep(self, response: httpx.Response, body: bytes) -> None:
+        path = self.path.partition("?")[0]
+        if self.server.gateway.recorder is not None and path in CALLS:
+            text = body[:MAX_BODY].decode("utf-8", errors="replace")
+            kind = response.headers.get("content-type", "")
+            self.server.gateway.recorder.add(Taped(path, response.status_code, kind, text))
 
     def _error(self, status: int, message: str) -> None:
         kind = "permission_error" if status == 403 else "invalid_request_error"
