@@ -61,7 +61,7 @@ def _build_program(spec: ProgramSpec, tapes: TapeOf | None) -> Agent:
     from evolve.agents.contained import ContainedAgent, find_program
     from evolve.agents.prices import price_table
     from evolve.sandbox.box_preflight import find_box
-    from evolve.sandbox.gateway.server import SessionLimits, Upstream
+    from evolve.sandbox.gateway.account import SessionLimits, Upstream
 
     price = spec.price or price_table().models.get(spec.model)
     if price is None and spec.max_usd is not None:

@@ -20,8 +20,9 @@ from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
 from evolve.records.task import ANSWER_FILE, Limits
 from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
+from evolve.sandbox.gateway.account import Account, SessionLimits, Upstream
 from evolve.sandbox.gateway.meter import Tokens
-from evolve.sandbox.gateway.server import Account, Gateway, SessionLimits, Upstream
+from evolve.sandbox.gateway.server import Gateway
 from evolve.sandbox.gateway.tape import Player, Recorder
 from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
 from evolve.snapshot import Snapshot

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from evolve.records.kinds import ErrorKind
 from evolve.sandbox.box import BoxEnd, Stop
+from evolve.sandbox.gateway.account import Account
 from evolve.sandbox.gateway.meter import Tokens
-from evolve.sandbox.gateway.server import Account
 
 
 @dataclass(frozen=True)

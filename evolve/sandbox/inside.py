@@ -7,6 +7,7 @@ passes its exit code on. A byte on its own standard input, or the end of it, end
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import threading
 
 BLOCK = 65536
+LARGEST_FILE = 1024**3
 
 
 def pump(source: socket.socket, target: socket.socket) -> None:
@@ -62,6 +64,8 @@ def main() -> int:
     port, path, prompt, grace_s, _, *argv = sys.argv[1:]
     listener = socket.create_server(("127.0.0.1", int(port)), backlog=64)
     threading.Thread(target=serve, args=(listener, path), daemon=True).start()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with open(prompt, "rb") as stdin:
         agent = subprocess.Popen(argv, stdin=stdin)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from evolve.agents.heard import Heard, Verdict, conclude
 from evolve.records.kinds import ErrorKind
 from evolve.sandbox.box import BoxEnd, Stop
+from evolve.sandbox.gateway.account import Account, Exchange
 from evolve.sandbox.gateway.meter import Tokens
-from evolve.sandbox.gateway.server import Account, Exchange
 
 USED = Tokens(input=300, cached=100, output=50)
 GOOD = Heard(started=True, finished=True, reply="done", skills_used=frozenset({"greeter"}), tokens=USED)

@@ -97,6 +97,16 @@ def test_limits_end_it(tmp_path: Path, code: str, limits: dict[str, Any], stop: 
     assert end.stop is stop
 
 
+def test_no_file_grows_beyond_a_gibibyte(tmp_path: Path) -> None:
+    code = (
+        "import os\n"
+        "descriptor = os.open('/box/work/big', os.O_CREAT | os.O_WRONLY)\n"
+        "try:\n    os.pwrite(descriptor, b'x', 1 << 30)\nexcept OSError as error:\n    print(error.strerror)"
+    )
+    code = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + code
+    assert run(tmp_path, code)[1] == "File too large\n"
+
+
 def test_a_box_is_believed_only_when_it_was_seen_to_deny() -> None:
     assert find_box().name == "bubblewrap"
 
@@ -141,4 +151,4 @@ def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_supervisor_needs_nothing_but_the_standard_library() -> None:
     source = (Path(sys.modules[Box.__module__].__file__ or "").parent / "inside.py").read_text()
     imports = {line.split()[1] for line in source.splitlines() if line.startswith(("import ", "from "))}
-    assert imports <= {"contextlib", "os", "signal", "socket", "subprocess", "sys", "threading"}
+    assert imports <= {"contextlib", "os", "resource", "signal", "socket", "subprocess", "sys", "threading"}

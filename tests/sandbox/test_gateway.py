@@ -15,8 +15,9 @@ import pytest
 from evolve.agents.prices import cost_micros
 from evolve.records.prices import TokenPrice
 from evolve.sandbox.box import SOCKET
+from evolve.sandbox.gateway.account import SessionLimits, Upstream
 from evolve.sandbox.gateway.meter import Tokens
-from evolve.sandbox.gateway.server import Gateway, SessionLimits, Upstream
+from evolve.sandbox.gateway.server import Gateway
 from tests.real_agents.scripted import ScriptedServer, Step, scripted
 
 KEY = "sk-the-real-key-0123456789abcdef"

@@ -1,0 +1,61 @@
+"""What a session may use of a model, and what the gateway saw it use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+
+from evolve.sandbox.gateway.meter import Tokens
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """Where requests go; the key is known to the gateway alone."""
+
+    base_url: str
+    key: str = field(repr=False, default="")
+    idle_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """What one session may use of a model: calls, and money in micro-USD."""
+
+    calls: int | None = None
+    usd_micros: int | None = None
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One call that was answered: the model asked for, the status, the tokens (``None``: the answer never said)."""
+
+    model: str
+    status: int
+    tokens: Tokens | None
+    tries: int = 1
+
+
+@dataclass
+class Account:
+    """What a session did to the model, as the gateway saw it."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    refused: str | None = None
+    limit: str | None = None
+    seen: set[str] = field(default_factory=set)
+    last_ns: int = 0
+
+    @property
+    def answered(self) -> list[Exchange]:
+        """The calls that were answered with a message."""
+        return [exchange for exchange in self.exchanges if exchange.status == 200]
+
+    @property
+    def tokens(self) -> Tokens:
+        """All tokens that answers have told of."""
+        return reduce(lambda a, b: a + b, (e.tokens for e in self.exchanges if e.tokens is not None), Tokens())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every answered call has told what it used."""
+        return all(exchange.tokens is not None for exchange in self.answered)
