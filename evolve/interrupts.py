@@ -34,8 +34,11 @@ def held_back() -> Iterator[None]:
     _held += 1
     try:
         yield
-    finally:
+    except BaseException:
         _held -= 1
-        if _waiting and not _held:
-            _waiting = False
-            raise KeyboardInterrupt
+        _waiting = False  # the fault is the thing to tell; it ends the run as well
+        raise
+    _held -= 1
+    if _waiting and not _held:
+        _waiting = False
+        raise KeyboardInterrupt

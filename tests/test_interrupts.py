@@ -30,6 +30,14 @@ def test_an_interrupt_waits_for_the_end_of_what_is_held_and_comes_once() -> None
         steps.append("calm")
 
 
+def test_a_fault_in_what_is_held_is_told_before_the_interrupt() -> None:
+    with pytest.raises(OSError, match="full"), interrupts.held_back():
+        interrupts.handle(signal.SIGINT, None)
+        raise OSError("full")
+    with interrupts.held_back():
+        pass
+
+
 def test_an_interrupt_in_mid_append_leaves_a_journal_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

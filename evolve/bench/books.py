@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from evolve.agents.base import SessionEnd
@@ -21,6 +21,32 @@ from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
 PLAN_FILE = "plan.json"
+
+
+def is_reused(cell: PlannedCell, state: SweepState) -> bool:
+    """Whether a cell takes its row from another sweep."""
+    return cell.action == "reuse" and cell.arm not in state.dropped_arms and cell.index not in state.dropped_cells
+
+
+def open_cells(plan: Plan, state: SweepState) -> list[PlannedCell]:
+    """Return the cells still to be paid for, in plan order: neither settled, nor reused, nor out of attempts."""
+    final = {index for index, row in state.voided if row.kind is not None and not KIND_FACTS[row.kind].retried}
+    return [
+        cell
+        for cell in plan.cells
+        if cell.index not in state.settled
+        and cell.index not in final
+        and state.void_counts[cell.index] < plan.max_attempts
+        and not is_reused(cell, state)
+    ]
+
+
+def first_of_each_arm(cells: Sequence[PlannedCell]) -> list[PlannedCell]:
+    """Return the first cell of each arm: the one that an arm is warmed up with."""
+    first: dict[str, PlannedCell] = {}
+    for cell in cells:
+        first.setdefault(cell.arm, cell)
+    return list(first.values())
 
 
 class Books:
@@ -64,18 +90,21 @@ class Books:
         self.sources.keep(kept)
 
     def drop_unvouched(self) -> None:
-        """Have every arm be run whose canaries do not vouch for the rows that it reuses."""
-        for arm in sorted({cell.arm for cell in self.plan.cells if self.reused(cell)}):
-            planned = [
-                cell
-                for cell in self.plan.cells
-                if cell.arm == arm and cell.action == "canary" and cell.index not in self.state.dropped_cells
-            ]
-            pairs = [(old, new) for cell, old, new in self.canaries() if cell.arm == arm]
-            reason = "a canary could not be measured" if len(pairs) < len(planned) else None
-            reason = reason or arm_drift(pairs, self.reused_rows(arm), self.plan.agent)
+        """Have every arm be run whose canaries do not vouch for the rows that it reuses, sweep by sweep."""
+        pools = {(cell.arm, cell.source.sweep) for cell in self.plan.cells if self.reused(cell) and cell.source}
+        for arm, source in sorted(pools):
+            reason = None if arm in self.state.dropped_arms else self._doubt(arm, source)
             if reason is not None:
-                self._drop_arm(arm, reason)
+                self._drop_arm(arm, f"rows of {source}: {reason}")
+
+    def _doubt(self, arm: str, source: str) -> str | None:
+        """Return why the canaries of an arm do not vouch for what it reuses from a sweep."""
+        mine = [cell for cell in self.plan.cells if cell.arm == arm and cell.source and cell.source.sweep == source]
+        planned = {c.index for c in mine if c.action == "canary" and c.index not in self.state.dropped_cells}
+        pairs = [(old, new) for cell, old, new in self.canaries() if cell.index in planned]
+        if len(pairs) < len(planned):
+            return "a canary could not be measured"
+        return arm_drift(pairs, [self.sources.fetch(cell) for cell in mine if self.reused(cell)], self.plan.agent)
 
     def _drop_arm(self, arm: str, reason: str) -> None:
         more = sum(cell.arm == arm and self.reused(cell) for cell in self.plan.cells)
@@ -86,16 +115,19 @@ class Books:
 
     def reused(self, cell: PlannedCell) -> bool:
         """Whether a cell takes its row from another sweep."""
-        dropped = cell.arm in self.state.dropped_arms or cell.index in self.state.dropped_cells
-        return cell.action == "reuse" and not dropped
+        return is_reused(cell, self.state)
 
     def to_pay(self) -> list[PlannedCell]:
         """Return the cells still to be paid for, in plan order."""
-        hopeless = {
-            index for index, row in self.state.voided if row.kind is not None and not KIND_FACTS[row.kind].retried
-        }
-        done = self.state.settled.keys() | hopeless
-        return [cell for cell in self.plan.cells if cell.index not in done and not self.reused(cell)]
+        return open_cells(self.plan, self.state)
+
+    def voids(self, cell: PlannedCell) -> int:
+        """Return how many attempts at a cell voided already, outages aside."""
+        return self.state.void_counts[cell.index]
+
+    def outage(self, reason: str) -> None:
+        """Write down that the breaker stopped the sweep: what voided in an outage is no cell's own fault."""
+        self.journal.append("outage", reason=reason)
 
     def lease(self, cell: PlannedCell) -> CellSpec:
         """Write down that an attempt at a cell begins, and the most that it can cost."""
@@ -146,10 +178,6 @@ class Books:
         settled, dropped = self.state.settled, self.state.dropped_cells
         cells = [c for c in self.plan.cells if c.action == "canary" and c.index in settled and c.index not in dropped]
         return [(cell, self.sources.fetch(cell), settled[cell.index]) for cell in cells]
-
-    def reused_rows(self, arm: str) -> list[Row]:
-        """Return the rows that an arm reuses."""
-        return [self.sources.fetch(cell) for cell in self.plan.cells if cell.arm == arm and self.reused(cell)]
 
     def rows(self, folded: Collection[int] | None = None) -> list[Row]:
         """Return the rows known so far, in plan order; a void row stands where nothing settled.

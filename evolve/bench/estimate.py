@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evolve.bench.forecast import Forecast
 from evolve.records.plan import PlannedCell
@@ -28,6 +28,13 @@ class Totals:
     expected_s: float | None
     saved_micros: int | None
     saved_s: float | None
+
+    def within(self, left_micros: int | None) -> Totals:
+        """Return the totals of a run that may spend no more than this."""
+        if left_micros is None:
+            return self
+        upper = left_micros if self.upper_micros is None else min(self.upper_micros, left_micros)
+        return replace(self, upper_micros=upper, drift_micros=min(self.drift_micros or 0, left_micros - upper))
 
 
 @dataclass(frozen=True)
@@ -89,9 +96,9 @@ def totals(
     count = Counter(forecast.action for forecast in forecasts)
     paid = [forecast.cell for forecast in forecasts if forecast.action in ("fresh", "canary")]
     reused = [forecast.cell for forecast in forecasts if forecast.action == "reuse"]
-    worst = [worst_micros(cell) for cell in paid]
-    upper = _sum([*worst, beside_micros])
-    drift = _sum([worst_micros(cell) for cell in reused])
+    open_ = [forecast.cell for forecast in forecasts if forecast.action in ("fresh", "canary", "blocked")]
+    upper = _sum([*(worst_micros(cell) for cell in open_), beside_micros])
+    drift = _sum([worst_micros(cell) for cell in reused]) if count["canary"] else 0
     expected, saved = _expected(paid, history.micros), _expected(reused, history.micros)
     return Totals(
         cells=len(forecasts),

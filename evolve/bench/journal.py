@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -49,6 +50,7 @@ class SweepState:
     events: int = 0
     settled: dict[int, Row] = field(default_factory=dict)
     voided: list[tuple[int, Row]] = field(default_factory=list)
+    void_counts: Counter[int] = field(default_factory=Counter)
     attempts: dict[int, int] = field(default_factory=dict)
     leases: dict[int, Lease] = field(default_factory=dict)
     spent: list[Spent] = field(default_factory=list)
@@ -81,6 +83,8 @@ class SweepState:
             self.booked_micros += event.cost_usd_micros or 0
         elif event.event == "cancelled":
             self.cancelled += 1
+        elif event.event == "outage":
+            self.void_counts.clear()
         elif event.event == "reuse-dropped":
             self._take_dropped(event)
         elif event.event in ("settled", "voided"):
@@ -111,6 +115,7 @@ class SweepState:
         self.booked_micros += cost or 0
         if event.event == "voided":
             self.voided.append((event.cell, event.row))
+            self.void_counts[event.cell] += 1
         else:
             self.settled.setdefault(event.cell, event.row)
 

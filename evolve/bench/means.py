@@ -49,12 +49,15 @@ class Means:
 
     def worst_micros(self, cell: PlannedCell, *, warm_up: bool = False) -> int | None:
         """Return the most that one attempt at a cell can cost: the agent's limit, or the largest seen x 1.5."""
-        task, skill = self.tasks[cell.identity.task], self.skills[cell.arm]
+        return self.worst_of(self.tasks[cell.identity.task], self.skills[cell.arm], warm_up=warm_up)
+
+    def worst_of(self, task: LoadedTask, skill: Skill, *, warm_up: bool = False) -> int | None:
+        """Return the most that one attempt at a task with a skill can cost."""
         limits = task.task.limits
         if warm_up:
             limits = limits.model_copy(update={"max_output_tokens": WARM_UP_TOKENS})
         worst = self.agent.worst_cost_micros(limits, prompt_bytes(task, len(skill.body.encode())))
-        seen = self.largest_micros.get(cell.identity.task)
+        seen = self.largest_micros.get(task.id)
         return round(seen * SEEN_FACTOR) if worst is None and seen is not None else worst
 
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evolve.agents.base import Agent
-from evolve.bench.books import PLAN_FILE
+from evolve.bench.books import PLAN_FILE, first_of_each_arm, open_cells
 from evolve.bench.estimate import History, Totals, totals
 from evolve.bench.forecast import Forecast, forecast
-from evolve.bench.journal import JOURNAL_FILE, SweepState, read_state
+from evolve.bench.journal import JOURNAL_FILE, read_state
 from evolve.bench.means import Means
 from evolve.bench.measured import stream_rows
 from evolve.bench.plan import Group, PlanArm, SweepRequest, make_plan
@@ -25,7 +25,7 @@ from evolve.errors import EvolveError, InputError
 from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, write_overlay
 from evolve.records.base import read_json
 from evolve.records.kinds import Role
-from evolve.records.plan import Arm, Plan, PlannedCell, Purpose
+from evolve.records.plan import Arm, Plan, Purpose
 from evolve.records.policy import Policy
 from evolve.records.row import Row
 from evolve.sandbox.base import Sandbox
@@ -96,10 +96,35 @@ class Bench:
         history = self._history()
         means = self._means(_skills_of(request), history)
         worst = means.worst_micros
-        beside = _warm_ups_micros(plan, state, means)
+        warm = first_of_each_arm(open_cells(plan, state)) if plan.cache == "warm" and refusal is None else []
+        costs = [means.worst_micros(cell, warm_up=True) for cell in warm]
+        beside = None if None in costs else sum(cost or 0 for cost in costs)
+        limit = self.options.budget.limits.usd_micros
+        left = None if limit is None else max(0, limit - state.booked_micros)
         cells = forecast(plan, state, self.options.budget.limits, worst, refusal, beside)
-        paid = any(cell.action in ("fresh", "canary") for cell in cells)
-        return cells, totals(cells, history, lambda cell: _times(worst(cell), plan.max_attempts), beside if paid else 0)
+        found = totals(cells, history, lambda cell: _times(worst(cell), plan.max_attempts), beside)
+        refused = replace(found, upper_micros=0, drift_micros=0)
+        return cells, refused if refusal is not None else found.within(left)
+
+    def refuse_unpriced(self, request: SweepRequest) -> None:
+        """Refuse a limit of money that cannot be kept, before anything is begun.
+
+        Raises:
+            InputError: Nobody can say what a cell may cost.
+
+        """
+        if self.options.budget.limits.usd_micros is None:
+            return
+        means = self._means(_skills_of(request))
+        for group in request.groups:
+            for arm in group.arms:
+                for task in group.tasks:
+                    if means.worst_of(task, arm.skill) is None:
+                        raise InputError(
+                            f"--max-usd: nobody can say what a cell of {task.id} may cost",
+                            hint="give the model a price in evolve.yaml: price: {input_usd: …, output_usd: …}",
+                            code="unknown-price",
+                        )
 
     def _history(self) -> History:
         """Return what cells of this agent cost before."""
@@ -184,16 +209,6 @@ class Bench:
             progress=self.progress,
             largest_micros=history.largest_micros if history else {},
         )
-
-
-def _warm_ups_micros(plan: Plan, state: SweepState, means: Means) -> int | None:
-    """Return the most that the warm-ups of a plan can cost: one for each arm that has a cell to be paid for."""
-    first: dict[str, PlannedCell] = {}
-    for cell in plan.cells:
-        if plan.cache == "warm" and cell.action != "reuse" and cell.index not in state.settled:
-            first.setdefault(cell.arm, cell)
-    costs = [means.worst_micros(cell, warm_up=True) for cell in first.values()]
-    return None if any(cost is None for cost in costs) else sum(cost or 0 for cost in costs)
 
 
 def _times(micros: int | None, attempts: int) -> int | None:

@@ -124,11 +124,14 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
 
 
 def _choose_canaries(found: dict[int, Source], slots: list[_Slot], canaries: int, seed: str) -> set[int]:
-    """Choose, among the reusable cells of each arm, those that are paid for afresh."""
+    """Choose, among the cells that each arm reuses from each sweep, those that are paid for afresh."""
+    pools: dict[tuple[str, str], list[int]] = {}
+    for index, slot in enumerate(slots):
+        if index in found:
+            pools.setdefault((slot.arm.name, found[index].sweep), []).append(index)
     chosen: set[int] = set()
-    for name in sorted({slot.arm.name for slot in slots}):
-        cells = [index for index, slot in enumerate(slots) if slot.arm.name == name and index in found]
-        chosen.update(random.Random(f"{seed}-canary-{name}").sample(cells, min(canaries, len(cells))))
+    for (name, sweep), cells in sorted(pools.items()):
+        chosen.update(random.Random(f"{seed}-canary-{name}-{sweep}").sample(cells, min(canaries, len(cells))))
     return chosen
 
 

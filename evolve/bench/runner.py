@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evolve.bench.books import PLAN_FILE, Books
+from evolve.bench.books import PLAN_FILE, Books, first_of_each_arm
 from evolve.bench.breaker import Breaker
 from evolve.bench.budget import Budget, Limits
 from evolve.bench.cell import Attempt
@@ -151,8 +151,7 @@ class _Sweep:
             if not frontier.advance():
                 rest = self._scheduler(executor, lambda cell, _: frontier.advance(cell))
                 rest.breaker.streak = first.breaker.streak
-                tried = {cell.index for cell in canaries}
-                rest.run([cell for cell in books.to_pay() if cell.index not in tried])
+                rest.run(books.to_pay())
                 if frontier.stopped_at is None:
                     self._raise_if_stopped(rest.breaker)
             return frontier.stopped_at
@@ -167,7 +166,9 @@ class _Sweep:
         if not cells:
             return False
         worst = self.means.worst_micros(cells[0])
-        return self.options.budget.would_admit(None if worst is None else worst * self.books.plan.max_attempts)
+        warm = [self.means.worst_micros(cell, warm_up=True) for cell in first_of_each_arm(cells)]
+        costs = [None if worst is None else worst * self.books.plan.max_attempts, *warm]
+        return self.options.budget.would_admit(None if None in costs else sum(cost or 0 for cost in costs))
 
     def _scheduler(self, executor: Executor, folded: Callable[[PlannedCell, list[Attempt]], bool]) -> Scheduler:
         return Scheduler(
@@ -184,10 +185,8 @@ class _Sweep:
 
     def _warm_up(self, workshop: Workshop) -> None:
         """Run one throw-away session for each arm that is paid for, one after the other."""
-        first: dict[str, PlannedCell] = {}
-        for cell in self.books.to_pay():
-            first.setdefault(cell.arm, cell)
-        for arm, cell in first.items():
+        for cell in first_of_each_arm(self.books.to_pay()):
+            arm = cell.arm
             if not self.options.budget.covers(self.means.worst_micros(cell, warm_up=True)):
                 self._raise_if_stopped(Breaker(1))
             token = self.books.lease_warm_up(cell)

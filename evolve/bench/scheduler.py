@@ -37,6 +37,14 @@ class Books(Protocol):
         """Write down that an attempt was given up."""
         ...
 
+    def voids(self, cell: PlannedCell) -> int:
+        """Return how many attempts at a cell voided in earlier runs."""
+        ...
+
+    def outage(self, reason: str) -> None:
+        """Write down that the breaker has stopped everything."""
+        ...
+
 
 @dataclass
 class _Flight:
@@ -46,6 +54,7 @@ class _Flight:
     attempts: list[Attempt] = field(default_factory=list)
     folded: int = 0
     open: bool = True
+    before: int = 0
 
 
 @dataclass
@@ -100,6 +109,7 @@ class Scheduler:
                 self._take()
                 if self.breaker.reason is not None:
                     self._give_up()
+                    self.books.outage(self.breaker.reason)
                     return
         except BaseException:
             self._give_up()
@@ -118,7 +128,8 @@ class Scheduler:
             elif not waiting or len(self._flights) >= WINDOW_FACTOR * self.executor.workers:
                 break
             elif self._admitted(waiting[0]):
-                flight = _Flight(waiting.popleft())
+                cell = waiting.popleft()
+                flight = _Flight(cell, before=self.books.voids(cell))
                 self._flights.append(flight)
                 self._submit(flight.cell)
             else:
@@ -177,7 +188,7 @@ class Scheduler:
     def _again(self, flight: _Flight) -> bool:
         kind = flight.attempts[-1].row.kind
         retried = kind is not None and KIND_FACTS[kind].retried and not flight.attempts[-1].refused
-        return retried and len(flight.attempts) < self.max_attempts
+        return retried and flight.before + len(flight.attempts) < self.max_attempts
 
     def _fold(self) -> None:
         while self._flights:

@@ -40,7 +40,7 @@ def plan_text(forecasts: Sequence[Forecast], totals: Totals) -> str:
         ("blocked", totals.blocked),
     ]
     cells = ", ".join(f"{count} {action}" for action, count in counts if count)
-    drift = f" ({money(totals.drift_micros)} more should the canaries find drift)" if totals.reused else ""
+    drift = f" ({money(totals.drift_micros)} more should the canaries find drift)" if totals.drift_micros else ""
     most, expected = money(totals.upper_micros), money(totals.expected_micros)
     return "\n".join(
         [

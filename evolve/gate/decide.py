@@ -63,7 +63,9 @@ def decide(given: GateInput) -> Decision:
 
 
 def is_decided(given: GateInput) -> bool:
-    """Whether no outcome of the cells that were not measured can change the decision."""
+    """Whether no outcome of the cells that were not measured can change the decision; a void cell leaves it open."""
+    if any(row.void for row in given.rows):
+        return False
     return bool(cannot_pass(given)) or cannot_fail(given)
 
 
@@ -172,7 +174,8 @@ def _broken_tasks(given: GateInput, cells: dict[tuple[str, Role], list[Row]]) ->
         for role in (Role.INCUMBENT, Role.CANDIDATE):
             runs = [row.identity.run for row in cells.get((task, role), []) if not row.void]
             whole = sorted(runs) == sorted(expected)
-            partial = given.stopped_early and len(set(runs)) == len(runs) and expected.issuperset(runs)
+            void = any(row.void for row in cells.get((task, role), []))
+            partial = given.stopped_early and not void and len(set(runs)) == len(runs) and expected.issuperset(runs)
             if not (whole or partial):
                 broken.add(task)
     return tuple(sorted(broken))

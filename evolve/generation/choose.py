@@ -41,7 +41,11 @@ def _with_train_tasks(bench: Bench, skills: dict[str, Skill], wanted: str | None
 
 
 def choose_skill(
-    bench: Bench, context: str, wanted: str | None, on_sweep: Callable[[str], None] = lambda _: None
+    bench: Bench,
+    context: str,
+    wanted: str | None,
+    able: tuple[str, ...] | None = None,
+    on_sweep: Callable[[str], None] = lambda _: None,
 ) -> Chosen:
     """Measure incumbents on train and take the one with most failing rows, or the one asked for.
 
@@ -51,7 +55,7 @@ def choose_skill(
 
     """
     skills = bench.workspace.skills()
-    usable = _with_train_tasks(bench, skills, wanted)
+    usable = [name for name in _with_train_tasks(bench, skills, wanted) if able is None or name in able]
     groups = tuple(
         Group((PlanArm(name, Role.INCUMBENT, skills[name]),), bench.corpus.of(name, Split.TRAIN)) for name in usable
     )

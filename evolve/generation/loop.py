@@ -10,7 +10,7 @@ from pathlib import Path
 from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
 from evolve.bench.plan import Group
 from evolve.bench.runner import SweepResult
-from evolve.errors import InputError
+from evolve.errors import EvolveError, InputError
 from evolve.generation.candidates import Proposer, Slot, slots
 from evolve.generation.choose import choose_skill
 from evolve.generation.screen import INCUMBENT, Standing, finalist, survivors, tally
@@ -25,7 +25,7 @@ from evolve.promote.apply import (
     promote,
     record,
 )
-from evolve.promote.confirm import Confirmation
+from evolve.promote.confirm import Confirmation, next_look_hopeless
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
 from evolve.propose.evidence import TrainEvidence
@@ -67,11 +67,8 @@ class GenerationLoop:
             check_branch(self._target())
         if self.state.record.evidence is not None:
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
-        if request.apply and request.skill is not None:
-            self._check_committed(self.bench.workspace.skill(request.skill))
-        skill, evidence = self._choose()
-        if request.apply:
-            self._check_committed(skill)
+        able = self._able_skills()
+        skill, evidence = self._choose(able)
         if not evidence.failures:
             return self._finish_without(f"{skill.name} resolves every train task")
         candidates = self._propose(skill, evidence)
@@ -92,11 +89,49 @@ class GenerationLoop:
         self.state.add_sweep(result.plan.sweep)
         return result
 
-    def _choose(self) -> tuple[Skill, TrainEvidence]:
+    def _able_skills(self) -> tuple[str, ...]:
+        """Return the skills that a generation could improve and prove, before anything is paid for.
+
+        Raises:
+            InputError: There is none, or the one that was asked for is none.
+
+        """
+        request = self.state.record.request
+        skills = self.bench.workspace.skills()
+        asked = self.state.record.skill or request.skill
+        if asked is not None and asked not in skills:
+            return ()  # the choice says what is wrong with the name
+        names = [asked] if asked else list(skills)
+        unable = {name: fault for name in names if (fault := self._unable(skills[name])) is not None}
+        able = tuple(name for name in names if name not in unable)
+        if not able and unable:
+            raise next(iter(unable.values()))
+        for name, fault in unable.items():
+            self.bench.progress.note(f"skill {name} is left out: {fault.message}")
+        return able
+
+    def _unable(self, skill: Skill) -> EvolveError | None:
+        """Return why a skill cannot be improved and proven here, if that is so."""
+        if self.state.record.request.apply:
+            try:
+                self._check_committed(skill)
+            except EvolveError as fault:
+                return fault
+        begun = self.state.record.skill is not None
+        reason = None if begun or not self._has_sealed(skill) else next_look_hopeless(self.bench, skill.name)
+        if reason is None:
+            return None
+        hint = f"add sealed tasks for {skill.name}"
+        return InputError(f"{reason}; nothing was measured", hint=hint, code="too-few-tasks")
+
+    def _has_sealed(self, skill: Skill) -> bool:
+        return bool(self.bench.corpus.of(skill.name, Split.SEALED))
+
+    def _choose(self, able: tuple[str, ...]) -> tuple[Skill, TrainEvidence]:
         record = self.state.record
         if record.skill is not None:
             self._refuse_changed_skill(record.skill)
-        chosen = choose_skill(self.bench, record.id, record.request.skill, self.state.add_sweep)
+        chosen = choose_skill(self.bench, record.id, record.request.skill, able, self.state.add_sweep)
         self.state.update(
             skill=chosen.skill.name,
             fingerprint=chosen.skill.fingerprint,

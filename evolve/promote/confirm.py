@@ -24,12 +24,31 @@ from evolve.promote.ledger import Ledger, NewLook, find_entry, next_look, worksp
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
+from evolve.records.policy import Policy
 from evolve.records.row import Row
 from evolve.skills import Skill
 from evolve.stats.multiplicity import alpha_at
 from evolve.workspace import POLICY_FILE
 
 SEALED_CONTEXT = "sealed"
+
+
+def _hopeless(tasks: int, look: int, policy: Policy) -> str | None:
+    """Return why no outcome of a look at so many tasks could be significant, if that is so."""
+    smallest, alpha = 0.5**tasks, alpha_at(look, policy.alpha)
+    if smallest <= alpha:
+        return None
+    return (
+        f"{tasks} sealed tasks cannot prove a gain: a win on each gives p = {smallest:.3g}, "
+        f"and look {look} has the level {alpha:.3g}"
+    )
+
+
+def next_look_hopeless(bench: Bench, skill: str) -> str | None:
+    """Return why no outcome of the next look at a skill's sealed tasks could be significant, if that is so."""
+    ids = tuple(task.id for task in bench.corpus.of(skill, Split.SEALED))
+    look = next_look(workspace_ledger(bench.workspace).read(), skill, ids)
+    return _hopeless(len(ids), look, bench.policy)
 
 
 @dataclass(frozen=True)
@@ -88,13 +107,7 @@ class Confirmation:
         entries = self._ledger.read()
         open_look = find_entry(entries, "look", self.request().sweep_id())
         look = open_look.look if open_look else next_look(entries, self.incumbent.name, ids)
-        smallest, alpha = 0.5 ** len(ids), alpha_at(look, self.bench.policy.alpha)
-        if smallest <= alpha:
-            return None
-        return (
-            f"{len(ids)} sealed tasks cannot prove a gain: a win on each gives p = {smallest:.3g}, "
-            f"and look {look} has the level {alpha:.3g}"
-        )
+        return _hopeless(len(ids), look, self.bench.policy)
 
     def refusal(self) -> str | None:
         """Return why nothing would be measured, if that is so."""
@@ -126,6 +139,7 @@ class Confirmation:
             hint = f"add sealed tasks for {self.incumbent.name}"
             raise InputError(f"{hopeless}; nothing was measured", hint=hint, code="too-few-tasks")
         request = self.request()
+        self.bench.refuse_unpriced(request)
         plan = self.plan(reuse=reuse)
         if reuse is False and any(cell.action != "fresh" for cell in plan.cells):
             self.bench.progress.note("this sweep was begun with reuse, and goes on as it was planned")

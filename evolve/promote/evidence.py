@@ -106,6 +106,7 @@ def _reuse_record(result: SweepResult) -> ReuseRecord:
                 arm=cell.arm,
                 task=cell.identity.task,
                 run=cell.identity.run,
+                source=old.reused.sweep if old.reused else "",
                 reused_resolved=old.resolved,
                 reused_usage=old.usage,
                 canary_resolved=new.resolved,

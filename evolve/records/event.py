@@ -18,7 +18,9 @@ class Event(Record):
     schema_id: Literal["evolve/event@1"] = Field(default=EVENT_SCHEMA, alias="schema")
     seq: int = Field(ge=0)
     at: Timestamp
-    event: Literal["planned", "leased", "settled", "voided", "cancelled", "spent", "reuse-dropped", "finished"]
+    event: Literal[
+        "planned", "leased", "settled", "voided", "cancelled", "spent", "reuse-dropped", "outage", "finished"
+    ]
     cell: int | None = None
     attempt: int | None = None
     token: int | None = Field(default=None, description="Fencing token: grows with every lease.")

@@ -39,7 +39,9 @@ class Policy(Record):
     alpha_account: Literal["inverse-square"] = "inverse-square"
     finalists: int = Field(default=1, ge=1, le=1, description="Candidates a generation may confirm.")
     screening: Screening = Screening()
-    canaries: int = Field(default=1, ge=1, le=1000, description="Cells paid afresh for a wholly reused arm.")
+    canaries: int = Field(
+        default=1, ge=1, le=1000, description="Cells paid afresh for an arm and each sweep that it reuses."
+    )
     reuse_max_age_days: int = Field(default=30, ge=0, le=3650)
     evidence_max_age_days: int = Field(default=90, ge=1, le=3650)
     max_attempts: int = Field(default=3, ge=1, le=10, description="Attempts at a cell that voids.")

@@ -31,6 +31,7 @@ class CanaryRecord(Record):
     arm: str
     task: Identifier
     run: int
+    source: str = Field(description="The sweep that measured the row it vouches for.")
     reused_resolved: bool
     reused_usage: Usage
     canary_resolved: bool

@@ -410,9 +410,10 @@ def test_a_budget_of_cells_ends_with_exit_3_and_is_gone_on_with(
 
 def test_a_budget_of_money_needs_a_price(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
     ran = evolve("benchmark", write_overlay(workspace), "--max-usd", "1")
-    assert ran.code == 3
-    assert "give the model a price" in ran.err
+    assert ran.code == 2
+    assert "price: {input_usd" in ran.err
     assert not model.requests
+    assert not (workspace / "promotion/ledger.jsonl").exists()
 
 
 def test_a_budget_of_money_is_never_broken(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:

@@ -63,6 +63,7 @@ class NoteBook:
     leased: list[tuple[int, int]] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
+    outages: list[str] = field(default_factory=list)
     _attempts: dict[int, int] = field(default_factory=dict)
 
     def lease(self, cell: PlannedCell) -> CellSpec:
@@ -76,6 +77,12 @@ class NoteBook:
 
     def cancel(self, spec: CellSpec) -> None:
         self.cancelled.append(spec.cell.index)
+
+    def voids(self, cell: PlannedCell) -> int:
+        return 0
+
+    def outage(self, reason: str) -> None:
+        self.outages.append(reason)
 
 
 class ShuffledExecutor:

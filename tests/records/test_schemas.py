@@ -75,7 +75,13 @@ PROMOTION = Promotion(
         dropped_arms=(),
         canaries=(
             CanaryRecord(
-                arm="incumbent", task="t-0", run=0, reused_resolved=True, reused_usage=Usage(), canary_resolved=True
+                arm="incumbent",
+                task="t-0",
+                run=0,
+                source="s",
+                reused_resolved=True,
+                reused_usage=Usage(),
+                canary_resolved=True,
             ),
         ),
     ),
