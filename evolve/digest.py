@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from evolve.errors import EnvironmentFault, InputError
+from evolve.hostile import read_below
 
 TREE_FRAME = b"evolve-tree-v1\0"
 MAX_EXACT = 2**53 - 1
+MAX_FOREIGN_FILES, MAX_FOREIGN_BYTES, MAX_FOREIGN_DEPTH = 20_000, 256 * 1024 * 1024, 200
 
 
 def canonical_json(value: object) -> bytes:
@@ -181,6 +183,53 @@ def tree_digest(root: Path) -> str:
 
     """
     return digest_entries(_entry(relative, path) for relative, path in tree_files(root))
+
+
+def foreign_tree_digest(root: Path) -> str:
+    """Return the digest of a folder that somebody else wrote; links are taken for what they say, never followed.
+
+    For a folder of plain files it is that of :func:`tree_digest`.
+
+    Raises:
+        InputError: It holds a device, socket or pipe, an ambiguous name, or too much: files, depth or bytes.
+
+    """
+    entries: list[tuple[str, bytes, bool, bytes]] = []
+    waiting, total = [PurePosixPath()], 0
+    while waiting:
+        folder = waiting.pop()
+        if len(folder.parts) > MAX_FOREIGN_DEPTH:
+            raise InputError(f"more than {MAX_FOREIGN_DEPTH} folders deep", code="too-deep")
+        try:
+            with os.scandir(root / folder) as found:
+                for entry in found:
+                    relative = (folder / entry.name).as_posix()
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(folder / entry.name)
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                    total += status.st_size
+                    if len(entries) >= MAX_FOREIGN_FILES or total > MAX_FOREIGN_BYTES:
+                        raise InputError("more files or bytes than can be graded", code="too-large")
+                    entries.append(_foreign_entry(root, relative, status))
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be read: {error.strerror}", code="unreadable") from error
+    refuse_ambiguous_names([relative for relative, *_ in entries], Path("work"))
+    try:
+        return digest_entries(entries)
+    except UnicodeEncodeError as error:
+        raise InputError("a file name is not UTF-8", code="unsafe-name") from error
+
+
+def _foreign_entry(root: Path, relative: str, status: os.stat_result) -> tuple[str, bytes, bool, bytes]:
+    if stat.S_ISLNK(status.st_mode):
+        return relative, b"link", False, os.fsencode(os.readlink(root / relative))
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{relative}: not a file, folder or link", code="special-file")
+    content = read_below(root, relative, MAX_FOREIGN_BYTES)
+    if content is None:
+        raise InputError(f"{relative}: cannot be read", code="unreadable")
+    return relative, b"file", bool(status.st_mode & stat.S_IXUSR), content
 
 
 def _entry(relative: str, path: Path) -> tuple[str, bytes, bool, bytes]:

@@ -16,10 +16,19 @@ _PATTERNS = (
     re.compile(r"\b(?:ghp|gho|ghu|ghs|ghr|github_pat|glpat|hf|xox[abpsr])[_-][A-Za-z0-9_-]{16,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{0,4096}"),
     re.compile(r"(?i)(?<=bearer )[A-Za-z0-9._~+/=-]{8,}"),
     re.compile(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
 )
+
+
+_registered: set[str] = set()
+
+
+def register_secret(value: str) -> None:
+    """Have a value be taken out of every text from now on, whatever its name."""
+    if len(value) >= MIN_SECRET_CHARS:
+        _registered.add(value)
 
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -34,7 +43,8 @@ def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return a text without known secret values and without what looks like a secret."""
-    for value in known_secrets(os.environ if environment is None else environment):
+    secrets = (*_registered, *known_secrets(os.environ if environment is None else environment))
+    for value in sorted(secrets, key=len, reverse=True):
         text = text.replace(value, MARK)
     for pattern in _PATTERNS:
         text = pattern.sub(MARK, text)

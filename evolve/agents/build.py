@@ -13,6 +13,7 @@ from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import price_of
 from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, CommandSpec, ProgramSpec, WorkspaceSpec
+from evolve.redact import register_secret
 
 if TYPE_CHECKING:
     from evolve.agents.contained import Adapter, TapeOf
@@ -49,7 +50,10 @@ def _adapter(spec: ProgramSpec) -> Adapter:
     if isinstance(spec, ClaudeCodeSpec):
         return ClaudeCode(spec)
     if isinstance(spec, CommandSpec):
-        install = Path(spec.install).expanduser().resolve()
+        try:
+            install = Path(spec.install).expanduser().resolve()
+        except (RuntimeError, ValueError) as error:
+            raise EnvironmentFault(f"evolve.yaml: agent.install: {error}", code="missing-agent") from error
         if not install.is_dir():
             raise EnvironmentFault(f"evolve.yaml: agent.install: {install}: no such folder", code="missing-agent")
         return Command(spec, install)
@@ -96,4 +100,5 @@ def _key(variable: str | None) -> str:
             hint=f"export {variable}=…",
             code="missing-key",
         )
+    register_secret(value)
     return value

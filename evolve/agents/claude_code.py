@@ -10,6 +10,7 @@ from typing import Any
 
 from evolve.agents.contained import Treatment
 from evolve.agents.heard import Heard
+from evolve.hostile import files_below, read_below
 from evolve.records.workspace import ClaudeCodeSpec
 from evolve.sandbox.box import PORT
 from evolve.sandbox.gateway.meter import Tokens, anthropic_tokens
@@ -17,6 +18,7 @@ from evolve.sandbox.gateway.meter import Tokens, anthropic_tokens
 PLUGIN, PLUGIN_PATH = "skills", "/box/skills"
 BUILT_IN_SKILLS = frozenset({"doctor", "plugin-authoring"})
 LIMITS = {"error_max_turns": "its limit of turns", "error_max_budget_usd": "its limit of money"}
+MAX_TRANSCRIPT = 64 * 1024 * 1024
 MANIFEST = json.dumps({"name": PLUGIN, "version": "1.0.0", "description": "Skills of this project."})
 
 
@@ -195,8 +197,10 @@ def _whole(value: Any) -> int | None:
 def _transcript_tokens(home: Path) -> Tokens | None:
     """Return what a session used that was ended before its result: its cost state, else each message once."""
     messages: dict[str, Any] = {}
-    for path in sorted((home / ".claude" / "projects").rglob("*.jsonl")):
-        for record in events_of(path.read_bytes()):
+    for path in files_below(home, ".jsonl"):
+        if not path.startswith(".claude/projects/"):
+            continue
+        for record in events_of(read_below(home, path, MAX_TRANSCRIPT) or b""):
             if record.get("type") == "cost-state" and (tokens := model_usage_tokens(record.get("modelUsage"))):
                 return tokens
             message = record.get("message")

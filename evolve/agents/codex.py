@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evolve.agents.claude_code import events_of
+from evolve.agents.claude_code import MAX_TRANSCRIPT, events_of
 from evolve.agents.contained import Treatment
 from evolve.agents.heard import Heard
+from evolve.hostile import files_below, read_below
 from evolve.records.workspace import CodexSpec
 from evolve.sandbox.box import HOME, PORT, WORK
 from evolve.sandbox.gateway.meter import Tokens, openai_tokens
@@ -27,7 +28,7 @@ class Codex:
 
     spec: CodexSpec
     name = "codex"
-    proves_skill_use = True
+    proves_skill_use = False
     executable = "/opt/agent/codex"
 
     def argv(self) -> tuple[str, ...]:
@@ -129,8 +130,10 @@ def _usage_tokens(usage: Any) -> Tokens | None:
 def _rollout_tokens(home: Path) -> Tokens | None:
     """Return the last total of the rollout file, which outlives a kill."""
     total = None
-    for path in sorted((home / CONFIG_FOLDER / "sessions").rglob("rollout-*.jsonl")):
-        for record in events_of(path.read_bytes()):
+    for path in files_below(home, ".jsonl"):
+        if not path.startswith(f"{CONFIG_FOLDER}/sessions/"):
+            continue
+        for record in events_of(read_below(home, path, MAX_TRANSCRIPT) or b""):
             payload = record.get("payload")
             if isinstance(payload, dict) and payload.get("type") == "token_count":
                 info = payload.get("info")

@@ -14,7 +14,9 @@ from typing import Any, Protocol
 from evolve.agents.base import Session, SessionEnd
 from evolve.agents.heard import Heard, Verdict, conclude
 from evolve.agents.prices import cost_micros
-from evolve.errors import EnvironmentFault
+from evolve.digest import foreign_tree_digest
+from evolve.errors import EnvironmentFault, EvolveError
+from evolve.hostile import read_below, write_fresh
 from evolve.records.kinds import ErrorKind
 from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
@@ -25,11 +27,11 @@ from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
 from evolve.sandbox.gateway.tape import Player, Recorder
 from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
-from evolve.snapshot import Snapshot
 
 # Finds the recording of a cell by task, seed and fingerprint.
 TapeOf = Callable[[str, int, str], str | None]
 STDERR_CHARS = 300
+LARGEST_OUTPUT = 64 * 1024 * 1024
 VERSION_WALL_S = 30
 
 
@@ -96,14 +98,20 @@ def find_program(name: str, version: str) -> Program:
         EnvironmentFault: It is missing, cannot be run, or is another version.
 
     """
-    found = shutil.which(name)
+    found = None if "\0" in name else shutil.which(str(Path(name).expanduser()) if name.startswith("~/") else name)
     if found is None:
         hint = "give its path as agent.binary in evolve.yaml"
         raise EnvironmentFault(f"{name}: no such program", hint=hint, code="missing-agent")
     path = Path(found).resolve()
     try:
         ran = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=VERSION_WALL_S, check=False, env={"HOME": "/"}
+            [path, "--version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=VERSION_WALL_S,
+            check=False,
+            env={"HOME": "/"},
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentFault(f"{path}: cannot be run: {error}", code="missing-agent") from error
@@ -173,7 +181,7 @@ class ContainedAgent:
             if refusal is not None:
                 return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
             treatment = self.adapter.treat(session.skills, scratch, home)
-            before = Snapshot.read(session.work).digest
+            before = foreign_tree_digest(session.work)
             player = None
             if self.tapes is not None:
                 tape = self.tapes(session.task.id, session.seed, installed_fingerprint(session.skills))
@@ -197,8 +205,8 @@ class ContainedAgent:
                     alive=gateway.alive,
                 )
                 end = self.box.run(job)
-            output = out.read_bytes()
-            heard = self.adapter.read(output, home, skills)
+            output = read_below(room, out.name, LARGEST_OUTPUT) or b""
+            heard = self._hear(output, home, skills)
             if not self.adapter.proves_skill_use:
                 heard = replace(heard, skills_used=frozenset(gateway.account.seen))
             stderr = _last_words(err)
@@ -207,6 +215,14 @@ class ContainedAgent:
         verdict = conclude(heard, end, gateway.account, skills, stderr)
         ended = self._end(session, heard, end, gateway.account, verdict, before, output)
         return ended if recorder is None else replace(ended, recording=recorder.text())
+
+    def _hear(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
+        """Read what the program said; whatever it said, it cannot stop evolve."""
+        try:
+            heard = self.adapter.read(output, home, skills)
+        except (TypeError, ValueError, AttributeError, KeyError, LookupError, OverflowError, RecursionError) as error:
+            return Heard(started=True, finished=True, unreadable=f"{type(error).__name__}: {error}"[:STDERR_CHARS])
+        return replace(heard, reply=heard.reply.encode("utf-8", errors="replace").decode("utf-8"))
 
     def _end(
         self,
@@ -221,17 +237,18 @@ class ContainedAgent:
         usage = self._usage(heard, end, account)
         transcript = output.decode("utf-8", errors="replace")
         if verdict.kind is None and session.task.kind == "answer":
-            (session.work / ANSWER_FILE).write_text(heard.reply, encoding="utf-8")
-        elif verdict.kind is None and Snapshot.read(session.work).digest == before:
+            write_fresh(session.work / ANSWER_FILE, heard.reply)
+        elif verdict.kind is None and _digest_or_none(session.work) == before:
             verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
         return SessionEnd(heard.reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
 
     def _usage(self, heard: Heard, end: BoxEnd, account: Account) -> Usage:
         """Return what was used: by the agent's own account, or by the gateway's where that knows of more."""
-        seen = account.tokens if account.exchanges and account.tokens.sound else None
+        seen = account.tokens if account.exchanges and account.complete and account.tokens.sound else None
         told = heard.tokens if heard.tokens is not None and heard.tokens.sound else None
         tokens = max((one for one in (told, seen) if one is not None), key=lambda one: one.input, default=None)
         known = tokens or Tokens()
+        ours = all(exchange.model == self.settings.get("model") for exchange in account.exchanges)
         return Usage(
             input_tokens=None if tokens is None else known.input,
             cached_input_tokens=None if tokens is None else known.cached,
@@ -242,7 +259,7 @@ class ContainedAgent:
             api_calls=len(account.answered),
             turns=heard.turns,
             tool_calls=heard.tool_calls,
-            cost_usd_micros=None if tokens is None else cost_micros(self.price, tokens),
+            cost_usd_micros=None if tokens is None or not ours else cost_micros(self.price, tokens),
             session_ms=round(end.wall_s * 1000),
             api_ms=heard.api_ms,
         )
@@ -268,6 +285,13 @@ def _longest_line(skill: Path) -> str:
     return max(body.splitlines(), key=len, default="").strip()
 
 
+def _digest_or_none(work: Path) -> str | None:
+    try:
+        return foreign_tree_digest(work)
+    except EvolveError:
+        return None
+
+
 def _last_words(path: Path) -> str:
-    text = path.read_bytes()[-4096:].decode("utf-8", errors="replace")
+    text = (read_below(path.parent, path.name, LARGEST_OUTPUT) or b"")[-4096:].decode("utf-8", errors="replace")
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[-STDERR_CHARS:]

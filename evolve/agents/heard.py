@@ -22,6 +22,7 @@ class Heard:
         failure: Why the session failed, as a fault of provider or program.
         limit: Which limit of the session it reached.
         skills_used: Skills that were really loaded.
+        unreadable: Why its output cannot be read, where it is none that the program writes.
         tokens: What it says that the whole session used, subagents included.
         turns: Turns of the conversation.
         tool_calls: Tools it called.
@@ -36,6 +37,7 @@ class Heard:
     failure: str | None = None
     limit: str | None = None
     skills_used: frozenset[str] = frozenset()
+    unreadable: str | None = None
     tokens: Tokens | None = None
     turns: int | None = None
     tool_calls: int | None = None
@@ -66,6 +68,8 @@ def conclude(heard: Heard, end: BoxEnd, account: Account, skills: frozenset[str]
         return Verdict(ErrorKind.SESSION_ERROR, account.refused, refused=True)
     if end.stop is Stop.OUTPUT:
         return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, "it wrote more than may be kept")
+    if heard.unreadable is not None:
+        return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, f"its output cannot be read: {heard.unreadable}")
     if heard.foreign is not None:
         return Verdict(ErrorKind.CONTAMINATED, heard.foreign)
     if end.stop in (Stop.WALL, Stop.IDLE):
@@ -95,9 +99,11 @@ def _why_it_failed(heard: Heard, end: BoxEnd, stderr: str) -> str:
 
 
 def _difference(heard: Heard, account: Account) -> str | None:
-    """Return how the agent's account and the gateway's differ, where both are whole and no call was cut."""
+    """Return why the accounts cannot be believed: a call without figures, or figures that differ."""
+    if not account.complete:
+        return "a call was answered and never said what it used"
     failed = any(exchange.status != 200 for exchange in account.exchanges)
-    if heard.tokens is None or failed or not account.complete:
+    if heard.tokens is None or failed:
         return None
     ours, theirs = account.tokens, heard.tokens
     if (ours.input, ours.cached, ours.output) == (theirs.input, theirs.cached, theirs.output):

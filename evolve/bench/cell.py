@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import Literal
 
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.corpus.loading import LoadedTask
-from evolve.digest import sha256_bytes
+from evolve.digest import foreign_tree_digest, sha256_bytes
 from evolve.errors import EvolveError
+from evolve.hostile import remove_tree
 from evolve.records.kinds import ErrorKind
 from evolve.records.plan import PlannedCell
 from evolve.records.row import CheckOutcome, Row, Usage
@@ -22,7 +22,6 @@ from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
 from evolve.skills import Skill, installed_fingerprint
-from evolve.snapshot import Snapshot
 
 Phase = Literal["workspace", "agent", "verify", "oracle"]
 
@@ -81,8 +80,7 @@ class Room:
 
     def remove(self) -> bool:
         """Remove it; false when something of it is left."""
-        shutil.rmtree(self.root, ignore_errors=True)
-        return not self.root.exists()
+        return remove_tree(self.root)
 
 
 def _measure(
@@ -99,7 +97,19 @@ def _measure(
         return _Measured(end, ErrorKind.CONTAMINATED, "the skill changed while the agent ran")
     if end.kind is not None:
         return _Measured(end, end.kind, end.detail)
-    work_digest = Snapshot.read(room.work).digest
+    try:
+        work_digest = foreign_tree_digest(room.work)
+    except EvolveError as error:
+        return _Measured(end, ErrorKind.VERIFY_FAILED, f"its work cannot be read: {error.message}")
+    try:
+        return _graded(task, end, room, sandbox, work_digest, phase)
+    except (EvolveError, OSError) as error:
+        return _Measured(end, ErrorKind.INFRA_ERROR, str(error))
+
+
+def _graded(
+    task: LoadedTask, end: SessionEnd, room: Room, sandbox: Sandbox, work_digest: str, phase: Callable[[Phase], None]
+) -> _Measured:
     submission = Submission(reply=end.reply, folder=room.work)
     phase("verify")
     verified = verify(task, submission, sandbox)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from evolve.errors import EnvironmentFault
+from evolve.hostile import remove_tree
 
 LOCK_SUFFIX = ".lock"
 
@@ -75,7 +75,7 @@ def clear_dead(root: Path) -> None:
     """Remove the folders whose processes are gone: nobody holds their lock, or there is none."""
     for folder in root.glob("cells-*"):
         if folder.is_dir() and not folder.with_suffix(LOCK_SUFFIX).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
     for lock in root.glob(f"*{LOCK_SUFFIX}"):
         with contextlib.suppress(OSError):
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
@@ -87,6 +87,5 @@ def clear_dead(root: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if not folder.exists():
+    if remove_tree(folder):
         folder.with_suffix(LOCK_SUFFIX).unlink(missing_ok=True)

@@ -170,7 +170,9 @@ class CommandSpec(ProgramSpec):
 
 
 def _adapter_of(value: Any) -> str:
-    return str(value.get("adapter", "chat") if isinstance(value, dict) else value.adapter)
+    if isinstance(value, dict):
+        return str(value.get("adapter", "chat"))
+    return str(getattr(value, "adapter", "chat"))
 
 
 AgentSpec = Annotated[

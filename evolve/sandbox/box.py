@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,11 +19,12 @@ import psutil
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import base_python
-from evolve.sandbox.bubblewrap import SYSTEM_FOLDERS
+from evolve.sandbox.bubblewrap import READ_ONLY_PROC, SYSTEM_FOLDERS
 
 WORK, HOME, GATEWAY, PORT = "/box/work", "/box/home", "/box/gateway", 8787
 INSIDE, PROMPT, SOCKET = "/box/inside.py", "/box/prompt", "model.sock"
 GRACE_S = 5.0
+GONE_S = 30
 POLL_S = 0.05
 TMP_BYTES = 512 * 1024 * 1024
 ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/ca-certificates")
@@ -105,7 +108,8 @@ class Box:
             argv += ["--ro-bind-try", shared, shared]
         if not sys.base_prefix.startswith("/usr"):
             argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
-        argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+        argv += ["--proc", "/proc", *READ_ONLY_PROC, "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/dev/shm"]
+        argv += ["--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
         argv += ["--bind", str(job.work), WORK, "--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
         argv += ["--ro-bind", str(Path(__file__).with_name("inside.py")), INSIDE, "--ro-bind", str(job.prompt), PROMPT]
         for inside, path in job.read_only.items():
@@ -124,25 +128,61 @@ class Box:
 
         """
         started = time.monotonic()
-        with job.stdout.open("wb") as out, job.stderr.open("wb") as err:
+        told, tell = os.pipe()
+        with job.stdout.open("wb") as out, job.stderr.open("wb") as err, os.fdopen(told, "rb") as info:
+            argv = self.argv(job)
+            argv[1:1] = ["--info-fd", str(tell)]
             try:
                 process = subprocess.Popen(
-                    self.argv(job), stdin=subprocess.PIPE, stdout=out, stderr=err, env={}, start_new_session=True
+                    argv,
+                    stdin=subprocess.PIPE,
+                    stdout=out,
+                    stderr=err,
+                    env={},
+                    start_new_session=True,
+                    pass_fds=(tell,),
                 )
             except OSError as error:
                 raise EnvironmentFault(f"{self._executable}: cannot be started: {error.strerror}") from error
+            finally:
+                os.close(tell)
+            inner = _inner_process(info.read())
             try:
                 stop = _watch(process, job, started)
-                if stop is not None:
+                if stop in (Stop.WALL, Stop.IDLE):
                     _end(process)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+                _wait_for_all(inner)
                 with contextlib.suppress(OSError):
                     if process.stdin is not None:
                         process.stdin.close()
         return BoxEnd(process.returncode if stop is None else None, stop, time.monotonic() - started)
+
+
+def _inner_process(info: bytes) -> int | None:
+    """Return a descriptor of the first process inside, whose end is the end of all others there."""
+    try:
+        return os.pidfd_open(json.loads(info)["child-pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _wait_for_all(inner: int | None) -> None:
+    """Wait until the namespace is gone: bubblewrap hands the exit code on before the rest has been killed."""
+    if inner is None:
+        return
+    try:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(inner, signal.SIGKILL)
+        poller = select.poll()
+        poller.register(inner, select.POLLIN)
+        if not poller.poll(GONE_S * 1000):
+            raise EnvironmentFault("processes of a box could not be ended", code="survivors")
+    finally:
+        os.close(inner)
 
 
 def _watch(process: subprocess.Popen[bytes], job: BoxJob, started: float) -> Stop | None:

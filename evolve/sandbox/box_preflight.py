@@ -24,6 +24,9 @@ if os.path.exists(secret): faults.append("it can read the host's files")
 for path in ("/box/probe-skill/new", "/usr/new", "/new"):
     try: open(path, "w"); faults.append("it can write to " + path)
     except OSError: pass
+for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
+    try: os.close(os.open(path, os.O_WRONLY)); faults.append("it can write the kernel's settings")
+    except OSError: pass
 for address in (("127.0.0.1", port), ("192.0.2.1", 80)):
     try: socket.create_connection(address, 1); faults.append("it can reach the network")
     except OSError: pass

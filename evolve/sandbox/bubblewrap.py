@@ -16,12 +16,23 @@ from evolve.sandbox.base import Completed, Job, base_python, kill_group, run_con
 STARTED = b"started\n"
 STARTER = ("/bin/sh", "-c", 'echo started >&2; exec "$@"', "sh")
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
+SHM_BYTES = 256 * 1024 * 1024
+# Where the caller is root, uid 1000 inside is still root to the kernel's own settings.
+READ_ONLY_PROC = tuple(
+    part
+    for path in ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+    if Path(path).exists()
+    for part in ("--ro-bind", path, path)
+)
 PREFLIGHT_SCRIPT = """
 import os, socket, sys
 faults = []
 if os.path.exists(sys.argv[1]): faults.append("it can read the host's files")
 try: open("/work/.probe", "w"); faults.append("it can write to its workspace")
 except OSError: pass
+for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
+    try: os.close(os.open(path, os.O_WRONLY)); faults.append("it can write the kernel's settings")
+    except OSError: pass
 try: socket.create_connection(("127.0.0.1", int(sys.argv[2])), 1); faults.append("it can reach the network")
 except OSError: pass
 if any(name not in ("PATH", "LANG", "HOME", "TMPDIR", "PWD", "LC_CTYPE") for name in os.environ):
@@ -58,7 +69,8 @@ class Bubblewrap:
         argv += ["--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]
         if not sys.base_prefix.startswith("/usr"):
             argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
-        argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+        argv += ["--proc", "/proc", *READ_ONLY_PROC, "--dev", "/dev", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
+        argv += ["--size", str(SHM_BYTES), "--tmpfs", "/tmp"]
         argv += ["--ro-bind", str(job.folder), "/work"]
         for name, path in job.mounts.items():
             argv += ["--ro-bind", str(path), self.mounted(name, job.mounts)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from evolve.hostile import read_below
+
 MAX_GRADED_BYTES = 1024 * 1024
 
 
@@ -17,10 +19,8 @@ class Submission:
 
     def file_text(self, path: str) -> str | None:
         """Return a file of the work as text; ``None`` when it is missing, a link, too large or not UTF-8."""
-        file = self.folder / path
+        data = read_below(self.folder, path, MAX_GRADED_BYTES)
         try:
-            if file.is_symlink() or file.stat().st_size > MAX_GRADED_BYTES:
-                return None
-            return file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            return None if data is None else data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        except UnicodeDecodeError:
             return None

@@ -236,6 +236,27 @@ def test_what_an_agent_must_not_do_is_denied_and_leaks_nothing(run_agent: Run, r
     assert (room / "skills/greeter/SKILL.md").read_text() == GREETER.text
 
 
+def test_links_and_pipes_that_an_agent_leaves_are_not_followed(run_agent: Run, room: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    leave = bash(f"ln -s {victim} answer.md; mkdir -p ~/.claude/projects; mkfifo ~/.claude/projects/a.jsonl; echo ok")
+    with scripted(USE, leave, {"text": "OWNED"}) as server:
+        end = run_agent("claude", server.url, kind="answer")
+    assert (end.kind, end.reply) == (None, "OWNED")
+    assert victim.read_text() == "mine"
+    assert not (room / "work/answer.md").is_symlink()
+    with scripted(USE, leave, bash("kill -9 $PPID")) as server:
+        end = run_agent("claude", server.url, kind="answer")
+    assert end.kind is ErrorKind.SESSION_ERROR
+
+
+def test_work_that_cannot_be_read_keeps_its_bill(run_agent: Run) -> None:
+    with scripted(USE, bash("mkfifo pipe; echo ok"), DONE) as server:
+        end = run_agent("claude", server.url)
+    assert end.kind is None, "the cell's own check of the work says it, with this usage"
+    assert end.usage.input_tokens == 300
+
+
 def test_a_child_that_left_its_session_does_not_outlive_the_box(run_agent: Run) -> None:
     mark = f"orphan-{uuid.uuid4().hex}"
     spawn = bash(f"setsid nohup python3 -c 'import time; time.sleep(600)' {mark} >/dev/null 2>&1 & sleep 0.5; echo ok")

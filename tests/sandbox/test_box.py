@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -16,6 +17,7 @@ from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits, Stop
 from evolve.sandbox.box_preflight import find_box, probe
 from tests.sandbox.test_bubblewrap import REASON, WORKS
 
+AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root's own namespaces reach the kernel's settings")
 pytestmark = pytest.mark.skipif(not WORKS, reason=REASON)
 
 
@@ -97,6 +99,48 @@ def test_limits_end_it(tmp_path: Path, code: str, limits: dict[str, Any], stop: 
     assert end.stop is stop
 
 
+def test_the_kernels_settings_are_out_of_reach(tmp_path: Path) -> None:
+    code = (
+        "import os\n"
+        "found = []\n"
+        "for folder, _, names in os.walk('/proc/sys'):\n"
+        "    for name in names:\n"
+        "        try: os.close(os.open(os.path.join(folder, name), os.O_WRONLY)); found.append(name)\n"
+        "        except OSError: pass\n"
+        "print(found)"
+    )
+    assert run(tmp_path, code)[1] == "[]\n"
+
+
+@pytest.mark.parametrize("how", ["exit", "wall"])
+def test_when_a_box_has_ended_all_of_it_has(tmp_path: Path, how: str) -> None:
+    """What left its session must not write into the work while it is hashed and graded."""
+    writer = "import time\nwhile True: open('/box/work/tick', 'a').write('x'); time.sleep(0.001)"
+    code = (
+        "import subprocess, sys, time\n"
+        f"for _ in range(6): subprocess.Popen([sys.executable, '-I', '-S', '-c', {writer!r}], start_new_session=True)\n"
+        f"time.sleep({0.3 if how == 'exit' else 60})"
+    )
+    for number in range(4):
+        place = tmp_path / f"{number}"
+        place.mkdir()
+        run(place, code, wall_s=20 if how == "exit" else 0.6)
+        size = (place / "work/tick").stat().st_size
+        time.sleep(0.1)
+        assert (place / "work/tick").stat().st_size == size
+
+
+def test_shared_memory_is_bounded(tmp_path: Path) -> None:
+    code = (
+        "try:\n"
+        "    with open('/dev/shm/x', 'wb') as file:\n"
+        "        for _ in range(600): file.write(b'x' * (1 << 20))\n"
+        "    print('all of it')\n"
+        "except OSError as error: print(error.strerror)"
+    )
+    assert run(tmp_path, code)[1] == "No space left on device\n"
+
+
 def test_no_file_grows_beyond_a_gibibyte(tmp_path: Path) -> None:
     code = (
         "import os\n"
@@ -117,6 +161,7 @@ def test_a_box_is_believed_only_when_it_was_seen_to_deny() -> None:
         ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-pid"], "it can reach the network"),
         ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-net"], "outlived it"),
         ("--proc", ["--ro-bind", "/tmp", "/tmp", "--proc"], "it can read the host's files"),
+        pytest.param("/proc/sys", [], "it can write the kernel's settings", marks=AS_ROOT),
         ("--clearenv", [], "it sees the host's environment"),
     ],
 )
@@ -127,7 +172,11 @@ def test_a_weak_box_is_found_out(
         def argv(self, job: BoxJob) -> list[str]:
             argv = super().argv(job)
             if out == "--proc":
-                argv[argv.index("--tmpfs") - 2 : argv.index("--tmpfs") + 2] = []
+                at = next(i for i, part in enumerate(argv) if part == "--tmpfs" and argv[i + 1] == "/tmp")
+                argv[at - 2 : at + 2] = []
+            if out == "/proc/sys":
+                at = argv.index(out) - 1
+                return [*argv[:at], *argv[at + 3 :]]
             at = argv.index(out)
             return [*argv[:at], *into, *argv[at + 1 :]]
 

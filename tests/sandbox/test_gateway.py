@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,6 +130,81 @@ def test_an_answer_is_asked_for_shorter_before_the_money_runs_out(tmp_path: Path
     assert 600 < lengths[1] < 700
     assert gateway.account.limit is not None
     assert "0.0080 of 0.0105 USD are spent" in gateway.account.limit
+
+
+def test_calls_at_once_keep_both_limits(tmp_path: Path) -> None:
+    step = {"text": "x", "usage": {"input_tokens": 20, "output_tokens": 100}, "delay_s": 0.1, "repeat": -1}
+    with opened(tmp_path, step, calls=3) as (gateway, client, server), ThreadPoolExecutor(12) as pool:
+        codes = list(pool.map(lambda _: client.post("/v1/messages", json=BODY).status_code, range(12)))
+        assert sorted(codes) == [200] * 3 + [403] * 9
+        assert len(server.requests) == 3
+    second = tmp_path / "second"
+    second.mkdir()
+    with opened(second, step, usd_micros=6_000) as (gateway, client, server), ThreadPoolExecutor(12) as pool:
+        codes = list(pool.map(lambda _: client.post("/v1/messages", json=BODY).status_code, range(12)))
+        assert codes.count(200) == len(server.requests) >= 3
+    spent = cost("m", gateway.account.tokens)
+    assert spent is not None
+    assert 3_000 <= spent <= 6_000
+
+
+def test_failed_calls_count_as_well(tmp_path: Path) -> None:
+    with opened(tmp_path, {"error": {"status": 400}, "repeat": -1}, calls=2) as (_, client, server):
+        codes = [client.post("/v1/messages", json=BODY).status_code for _ in range(5)]
+    assert codes == [400, 400, 403, 403, 403]
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"max_tokens": 1e6},
+        {"max_tokens": 5, "max_completion_tokens": 1_000_000},
+        {"max_tokens": 1000, "n": 128},
+    ],
+)
+def test_no_field_gets_round_the_limit_of_money(tmp_path: Path, fields: dict[str, Any]) -> None:
+    body = {**{name: value for name, value in BODY.items() if name != "max_tokens"}, **fields}
+    with opened(tmp_path, {"text": "x"}, usd_micros=10_000) as (_, client, server):
+        client.post("/v1/messages", json=body)
+    for sent in server.requests:
+        asked = max(sent.get(name, 0) for name in ("max_tokens", "max_completion_tokens"))
+        assert asked * sent.get("n", 1) * 10 <= 10_000
+
+
+def test_who_hangs_up_pays_for_the_whole_answer(tmp_path: Path) -> None:
+    step = {"text": "x" * 10, "usage": {"input_tokens": 500, "output_tokens": 50}, "delay_s": 0.2}
+    with opened(tmp_path, step) as (gateway, client, _):
+        with client.stream("POST", "/v1/messages", json=BODY) as answer:
+            answer.close()
+        deadline = time.monotonic() + 5
+        while not gateway.account.exchanges and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert gateway.account.tokens == Tokens(input=500, output=50)
+
+
+@pytest.mark.parametrize("length", ["-1", "abc", str(10**12)])
+def test_a_body_without_a_sound_length_is_refused_unread(tmp_path: Path, length: str) -> None:
+    with opened(tmp_path) as (gateway, _, server):
+        assert _raw(tmp_path, gateway.token, f"content-length: {length}").startswith(b"HTTP/1.1 413")
+        assert _raw(tmp_path, "wrong", f"content-length: {length}").startswith(b"HTTP/1.1 401")
+    assert server.requests == []
+
+
+def _raw(tmp_path: Path, token: str, header: str) -> bytes:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(10)
+        client.connect(f"{tmp_path}/s/{SOCKET}")
+        client.sendall(f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {token}\r\n{header}\r\n\r\n".encode())
+        return client.recv(65536)
+
+
+def test_a_provider_that_echoes_the_key_does_not_give_it_away(tmp_path: Path) -> None:
+    with opened(tmp_path, {"error": {"status": 401, "message": f"bad key {KEY}"}}) as (gateway, client, _):
+        answer = client.post("/v1/messages", json=BODY)
+    assert KEY not in answer.text
+    assert KEY not in str(gateway.account.refused)
 
 
 def test_a_thinking_budget_is_never_cut(tmp_path: Path) -> None:

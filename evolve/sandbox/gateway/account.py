@@ -40,6 +40,7 @@ class Account:
     """What a session did to the model, as the gateway saw it."""
 
     exchanges: list[Exchange] = field(default_factory=list)
+    begun: int = 0
     refused: str | None = None
     limit: str | None = None
     seen: set[str] = field(default_factory=set)

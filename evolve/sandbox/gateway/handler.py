@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,26 @@ from evolve.sandbox.gateway.meter import Meter
 from evolve.sandbox.gateway.tape import Player, Taped
 
 if TYPE_CHECKING:
-    from evolve.sandbox.gateway.server import GatewayServer
+    from evolve.sandbox.gateway.server import GatewayServer, Ticket
 
-CALLS = ("/v1/messages", "/v1/responses", "/v1/chat/completions")
+CHAT = "/v1/chat/completions"
+CALLS = ("/v1/messages", "/v1/responses", CHAT)
+LONGEST_LINE = 1024
 FREE = ("/v1/messages/count_tokens", "/v1/models", "/", "/api/hello")
 HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length"})
 OURS = frozenset({"x-api-key", "authorization", "proxy-authorization", "accept-encoding", "content-encoding"})
 MAX_BODY = 64 * 1024 * 1024
 RETRIES = 2
 LONGEST_PAUSE_S = 20.0
+
+
+def _size(text: str, base: int) -> int | None:
+    """Return a length that a request gives, or ``None`` when it is none or too large."""
+    try:
+        size = int(text, base)
+    except ValueError:
+        return None
+    return size if 0 <= size <= MAX_BODY else None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -48,32 +60,40 @@ class Handler(BaseHTTPRequestHandler):
         self._handle(b"")
 
     def do_POST(self) -> None:
-        """Send a call on."""
+        """Send a call on; a stranger's body is not even read."""
+        if not self._known():
+            self.close_connection = True
+            self._error(401, "this token is not the cell's")
+            return
         body = self._body()
         if body is None:
-            self._error(413, "the request is too large")
+            self.close_connection = True
+            self._error(413, "the request has no length that can be taken")
         else:
             self._handle(body)
 
+    def _known(self) -> bool:
+        bearer = self.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return self.server.gateway.token in (self.headers.get("x-api-key"), bearer)
+
     def _body(self) -> bytes | None:
-        if self.headers.get("transfer-encoding", "").lower() == "chunked":
-            data = b""
-            while size := int(self.rfile.readline().split(b";")[0].strip() or b"0", 16):
-                data += self.rfile.read(size)
-                self.rfile.readline()
-                if len(data) > MAX_BODY:
-                    return None
-            self.rfile.readline()
-            return data
-        length = int(self.headers.get("content-length") or 0)
-        return self.rfile.read(length) if length <= MAX_BODY else None
+        if self.headers.get("transfer-encoding", "").lower() != "chunked":
+            length = _size(self.headers.get("content-length") or "0", 10)
+            return None if length is None else self.rfile.read(length)
+        data = b""
+        while size := _size(self.rfile.readline(LONGEST_LINE).split(b";")[0].strip().decode("latin-1") or "0", 16):
+            data += self.rfile.read(size)
+            self.rfile.readline(LONGEST_LINE)
+            if len(data) > MAX_BODY:
+                return None
+        self.rfile.readline(LONGEST_LINE)
+        return None if size is None else data
 
     def _handle(self, body: bytes) -> None:
         gateway = self.server.gateway
         gateway.touch()
         path = self.path.partition("?")[0]
-        bearer = self.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        if gateway.token not in (self.headers.get("x-api-key"), bearer):
+        if not self._known():
             self._error(401, "this token is not the cell's")
         elif path in CALLS and self.command == "POST":
             self._call(body)
@@ -101,26 +121,29 @@ class Handler(BaseHTTPRequestHandler):
         if not isinstance(asked, dict) or not isinstance(asked.get("model"), str):
             self._error(400, "the request is no JSON object with a model")
             return
-        gateway.look(asked)
-        before = dict(asked)
-        refused = gateway.admit(asked, len(body))
-        if refused is not None:
-            self._error(403, f"evolve: {refused}")
+        path = self.path.partition("?")[0]
+        before = json.dumps(asked)
+        ticket = gateway.admit(asked, path, len(body))
+        if isinstance(ticket, str):
+            self._error(403, f"evolve: {ticket}")
             return
-        if asked != before:
-            body = json.dumps(asked).encode()
+        gateway.look(asked)
+        if path == CHAT and asked.get("stream"):
+            asked["stream_options"] = {**(asked.get("stream_options") or {}), "include_usage": True}
+        if (text := json.dumps(asked)) != before:
+            body = text.encode()
         try:
-            self._try(body, asked["model"])
+            self._try(body, ticket)
         except httpx.HTTPError as error:
-            gateway.record(Exchange(asked["model"], 502, None))
+            gateway.record(Exchange(ticket.model, 502, None), ticket)
             self._error(502, f"the provider cannot be reached: {type(error).__name__}")
 
-    def _replay(self, player: Player, model: str) -> None:
+    def _replay(self, player: Player, ticket: Ticket) -> None:
         """Answer with what was answered when the session was recorded."""
         path = self.path.partition("?")[0]
         taped = player.next(path)
         if taped is None:
-            self.server.gateway.record(Exchange(model, 502, None))
+            self.server.gateway.record(Exchange(ticket.model, 502, None), ticket)
             self._error(502, "the recording holds no answer to this call")
             return
         headers = httpx.Headers({"content-type": taped.content_type})
@@ -128,12 +151,12 @@ class Handler(BaseHTTPRequestHandler):
         refusal = read_refusal(taped.status, headers, taped.body)
         if refusal is not None and refusal.code == "provider-refused":
             self.server.gateway.refuse(refusal)
-        self._deliver(response, model, 1)
+        self._deliver(response, ticket, 1)
 
-    def _try(self, body: bytes, model: str) -> None:
+    def _try(self, body: bytes, ticket: Ticket) -> None:
         gateway = self.server.gateway
         if gateway.player is not None:
-            self._replay(gateway.player, model)
+            self._replay(gateway.player, ticket)
             return
         for attempt in range(RETRIES + 1):
             with gateway.call("POST", self.path, self._headers(), body) as response:
@@ -144,39 +167,57 @@ class Handler(BaseHTTPRequestHandler):
                 if refusal is None or not refusal.retried or attempt == RETRIES:
                     if refusal is not None and refusal.code == "provider-refused":
                         gateway.refuse(refusal)
-                    self._deliver(response, model, attempt + 1)
+                    self._deliver(response, ticket, attempt + 1)
                     return
             time.sleep(min(LONGEST_PAUSE_S, retry_delay_s(refusal, attempt)))
             gateway.touch()
 
-    def _deliver(self, response: httpx.Response, model: str, tries: int) -> None:
+    def _deliver(self, response: httpx.Response, ticket: Ticket, tries: int) -> None:
         meter = Meter(streamed="text/event-stream" in response.headers.get("content-type", ""))
         try:
             self._relay(response, meter)
         finally:
             tokens = meter.tokens if response.status_code == 200 else None
-            self.server.gateway.record(Exchange(model, response.status_code, tokens, tries))
+            self.server.gateway.record(Exchange(ticket.model, response.status_code, tokens, tries), ticket)
 
     def _relay(self, response: httpx.Response, meter: Meter) -> None:
+        """Hand an answer on; when the agent hangs up, the rest is still read, because it is still paid for."""
         self.send_response(response.status_code)
         for name, value in response.headers.items():
             if name.lower() not in HOP | OURS:
-                self.send_header(name, value)
+                self.send_header(name, self.server.gateway.without_key(value))
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         kept: list[bytes] = []
-        for data in [response.content] if response.is_stream_consumed else response.iter_bytes():
-            if data:
-                meter.feed(data)
-                if self.server.gateway.recorder is not None:
-                    kept.append(data)
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
-                self.wfile.flush()
-                self.server.gateway.touch()
+        listening = True
+        for data in self._blocks(response):
+            meter.feed(data)
+            if self.server.gateway.recorder is not None:
+                kept.append(data)
+            if listening:
+                listening = self._send(b"%x\r\n%s\r\n" % (len(data), data))
         meter.close()
         self._keep(response, b"".join(kept))
-        self.wfile.write(b"0\r\n\r\n")
-        self.wfile.flush()
+        if not listening or not self._send(b"0\r\n\r\n"):
+            self.close_connection = True
+
+    def _blocks(self, response: httpx.Response) -> Iterator[bytes]:
+        if response.status_code != 200:
+            text = response.read().decode("utf-8", errors="replace")
+            yield self.server.gateway.without_key(text).encode()
+        elif response.is_stream_consumed:
+            yield response.content
+        else:
+            yield from (data for data in response.iter_bytes() if data)
+
+    def _send(self, data: bytes) -> bool:
+        try:
+            self.wfile.write(data)
+            self.wfile.flush()
+        except OSError:
+            return False
+        self.server.gateway.touch()
+        return True
 
     def _keep(self, response: httpx.Response, body: bytes) -> None:
         path = self.path.partition("?")[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_LINE = 16 * 1024 * 1024
+MOST_TOKENS = 10**12
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Tokens:
 def _count(value: Any, *path: str) -> int:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_TOKENS else 0
 
 
 def anthropic_tokens(usage: Any) -> Tokens:
@@ -78,6 +79,7 @@ class Meter:
     streamed: bool
     tokens: Tokens | None = None
     model: str | None = None
+    begun: bool = False
     _rest: bytes = b""
     _start: dict[str, Any] = field(default_factory=dict)
 
@@ -108,7 +110,9 @@ class Meter:
     def _take(self, event: dict[str, Any]) -> None:
         kind = event.get("type")
         if kind == "message_start" and isinstance(event.get("message"), dict):
-            self._start = dict(event["message"].get("usage") or {})
+            usage = event["message"].get("usage")
+            self._start = dict(usage) if isinstance(usage, dict) else {}
+            self.begun = True
             self.model = event["message"].get("model")
         elif kind == "message_delta" and isinstance(event.get("usage"), dict):
             told = {name: value for name, value in event["usage"].items() if value is not None}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +19,7 @@ from typing import Any, Self
 import httpx
 
 from evolve.models.provider_errors import Refusal
+from evolve.redact import MARK
 from evolve.sandbox.box import SOCKET
 from evolve.sandbox.gateway.account import Account, Exchange, SessionLimits, Upstream
 from evolve.sandbox.gateway.handler import Handler
@@ -24,7 +27,13 @@ from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.tape import Player, Recorder
 
 BYTES_PER_TOKEN = 4
+POLL_S = 0.2
 OUTPUT_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+OUTPUT_LIMIT_OF = {
+    "/v1/messages": "max_tokens",
+    "/v1/responses": "max_output_tokens",
+    "/v1/chat/completions": "max_completion_tokens",
+}
 LEAST_OUTPUT, MOST_OUTPUT = 256, 1_000_000
 
 
@@ -62,6 +71,10 @@ class Gateway:
         self.player = player
         self._watch = {name: json.dumps(line, ensure_ascii=False)[1:-1] for name, line in (watch or {}).items()}
         self._lock = threading.Lock()
+        self._settled = threading.Condition(self._lock)
+        self._closing = False
+        self._open: list[Ticket] = []
+        self._spent_micros = 0
         self._client = httpx.Client(timeout=httpx.Timeout(upstream.idle_s, connect=30.0), follow_redirects=False)
         self._server = _server(folder, self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -75,6 +88,7 @@ class Gateway:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop; calls under way are cut."""
+        self._closing = True
         self._server.shutdown()
         self._server.server_close()
         self._client.close()
@@ -88,14 +102,16 @@ class Gateway:
         """Remember that something came through just now."""
         self.account.last_ns = time.monotonic_ns()
 
-    def admit(self, asked: dict[str, Any], size: int) -> str | None:
-        """Decide on a call before it is made; returns why it is refused, if it is.
+    def admit(self, asked: dict[str, Any], path: str, size: int) -> Ticket | str:
+        """Decide on a call before it is made: the ticket that it is booked under, or why it is refused.
 
         Where the money that is left does not cover the longest answer that was asked for, the answer is asked for
-        shorter, so that no call can pass the limit by more than the estimate of its input.
+        shorter, so that no call can pass the limit by more than the estimate of its input. What calls under way may
+        cost is reserved; a call that could be paid for once they have ended waits for them.
 
         Args:
-            asked: The request, whose limit of output may be lowered.
+            asked: The request, whose limit of output may be set or lowered.
+            path: The path that it came to.
             size: The bytes of the request.
 
         """
@@ -103,11 +119,19 @@ class Gateway:
             account = self.account
             if account.refused is not None:
                 return account.refused
-            if self._limits.calls is not None and len(account.answered) >= self._limits.calls:
+            if self._limits.calls is not None and account.begun >= self._limits.calls:
                 account.limit = f"{self._limits.calls} model calls, as many as are allowed"
-            if self._limits.usd_micros is not None and account.limit is None:
-                account.limit = self._lack_of_money(asked, size, self._limits.usd_micros)
-            return account.limit
+            if account.limit is not None:
+                return account.limit
+            while isinstance(worst := self._worst(asked, path, size), str):
+                if not self._open or self._closing:
+                    account.limit = worst
+                    return worst
+                self._settled.wait(POLL_S)
+            account.begun += 1
+            ticket = Ticket(asked["model"], worst)
+            self._open.append(ticket)
+            return ticket
 
     def look(self, asked: dict[str, Any]) -> None:
         """Note which watched lines a request holds."""
@@ -115,36 +139,48 @@ class Gateway:
             text = json.dumps(asked, ensure_ascii=False)
             self.account.seen |= {name for name, line in self._watch.items() if line and line in text}
 
-    def _lack_of_money(self, asked: dict[str, Any], size: int, limit: int) -> str | None:
-        model = asked["model"]
+    def _worst(self, asked: dict[str, Any], path: str, size: int) -> int | str:
+        """Return the most that a call can cost, its output bounded by the money that is left, or why it is refused."""
+        limit, model = self._limits.usd_micros, asked["model"]
+        if limit is None:
+            return 0
         read = self._cost(model, Tokens(input=size // BYTES_PER_TOKEN))
         write = self._cost(model, Tokens(output=1_000_000))
         if read is None or write is None:
             return f"the price of {model} is unknown, so that the money limit cannot be kept"
-        spent = self._spent()
-        left = limit - spent - read
-        affordable = left * 1_000_000 // write if write else MOST_OUTPUT
-        field = next((name for name in OUTPUT_LIMITS if isinstance(asked.get(name), int)), None)
-        least = _thinking_budget(asked) + LEAST_OUTPUT
-        if affordable < least:
+        answers = max(1, whole(asked.get("n")) or 1)
+        spent = self._spent_micros + sum(ticket.worst_micros for ticket in self._open)
+        affordable = (limit - spent - read) * 1_000_000 // write // answers if write else MOST_OUTPUT
+        if affordable < _thinking_budget(asked) + LEAST_OUTPUT:
             return f"{spent / 1e6:.4f} of {limit / 1e6:.4f} USD are spent, and the next call might pass the limit"
-        if field is not None and asked[field] > affordable:
-            asked[field] = affordable
-        return None
+        fields = [name for name in OUTPUT_LIMITS if name in asked] or [OUTPUT_LIMIT_OF[path]]
+        for field in fields:
+            wanted = whole(asked.get(field))
+            asked[field] = affordable if wanted is None else min(wanted, affordable)
+        longest: int = max(asked[field] for field in fields)
+        return read + write * longest * answers // 1_000_000
 
-    def _spent(self) -> int:
-        costs = (self._cost(e.model, e.tokens) for e in self.account.exchanges if e.tokens is not None)
-        return sum(cost or 0 for cost in costs)
-
-    def record(self, exchange: Exchange) -> None:
-        """Write a call into the account."""
+    def record(self, exchange: Exchange, ticket: Ticket | None = None) -> None:
+        """Write a call into the account; one that never said what it used is charged with what was reserved for it."""
         with self._lock:
             self.account.exchanges.append(exchange)
+            if ticket is None:
+                return
+            self._open.remove(ticket)
+            self._settled.notify_all()
+            cost = None if exchange.tokens is None else self._cost(exchange.model, exchange.tokens)
+            if cost is None:
+                cost = ticket.worst_micros if exchange.status == 200 else 0
+            self._spent_micros += cost
 
     def refuse(self, refusal: Refusal) -> None:
         """Remember that the provider refused the account; no further call is made."""
         with self._lock:
-            self.account.refused = refusal.text
+            self.account.refused = self.without_key(refusal.text)
+
+    def without_key(self, text: str) -> str:
+        """Return a text without the real key, which a provider may echo."""
+        return text.replace(self._upstream.key, MARK) if self._upstream.key else text
 
     @contextlib.contextmanager
     def call(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Iterator[httpx.Response]:
@@ -166,6 +202,21 @@ class Gateway:
         if not key:
             return {}
         return {"x-api-key": key} if "anthropic-version" in headers else {"authorization": f"Bearer {key}"}
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """A call that was admitted, and the most that it can cost in micro-USD."""
+
+    model: str
+    worst_micros: int
+
+
+def whole(value: Any) -> int | None:
+    """Return a number of a request as an integer, rounded up; ``None`` when it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return math.ceil(value)
 
 
 def _thinking_budget(asked: dict[str, Any]) -> int:
