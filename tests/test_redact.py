@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,18 @@ def test_no_text_keeps_a_known_secret(before: str, secret: str, after: str) -> N
     text = redact(before + secret + after, {"A_TOKEN": secret})
     assert secret not in text.replace(MARK, "\0")
     assert redact(text, {"A_TOKEN": secret}) == text
+
+
+def test_a_declared_secret_is_taken_out_whatever_its_name() -> None:
+    from evolve.redact import register_secret
+
+    register_secret("a-declared-secret-value")
+    register_secret("short")
+    assert redact("x a-declared-secret-value short", {}) == "x [redacted] short"
+
+
+@pytest.mark.parametrize("piece", ["-eyJ", "eyJ.", "eyJaaaaaaaa.", "sk-", "://a:", "Bearer "])
+def test_a_long_text_takes_no_longer_than_its_length(piece: str) -> None:
+    started = time.monotonic()
+    redact(piece * 100_000, {})
+    assert time.monotonic() - started < 10
