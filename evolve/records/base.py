@@ -75,9 +75,21 @@ def _message(error: pydantic.ValidationError, where: str, source: YamlSource | N
         location = item["loc"]
         line = source.line_of(location) if source else None
         position = f"{where}:{line}" if line else where
-        problem = "unknown key" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, ")
-        lines.append(f"{position}: {field_path(location)}: {problem}")
+        shown = source.path_of(location) if source else location
+        lines.append(f"{position}: {field_path(shown)}: {_problem(item)}")
     return "\n".join(lines)
+
+
+def _problem(item: Any) -> str:
+    """Return what is wrong with a field, in the words of whoever wrote it."""
+    context = item.get("ctx") or {}
+    if item["type"] == "extra_forbidden":
+        return "unknown key"
+    if item["type"] == "union_tag_invalid":
+        return f"{context['tag']!r} is none of {context['expected_tags']}"
+    if item["type"] == "string_pattern_mismatch" and str(context.get("pattern")).startswith("^https?://"):
+        return "must begin with http:// or https://, without a user name"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def parse_record(model: type[R], value: object, where: str, *, source: YamlSource | None = None) -> R:

@@ -50,6 +50,14 @@ class YamlSource:
             raise InputError(f"{where}: not YAML: {error}", code="not-yaml") from error
         return cls(value=value, lines=lines)
 
+    def path_of(self, location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+        """Return where in the document a field is, or would be: without the names of variants, which are nowhere."""
+        known: tuple[int | str, ...] = ()
+        for number, part in enumerate(location, start=1):
+            if (*known, part) in self.lines or number == len(location):
+                known = (*known, part)
+        return known
+
     def line_of(self, location: tuple[int | str, ...]) -> int | None:
         """Return the line of a field, or of its nearest known parent; 1-based.
 

@@ -20,6 +20,7 @@ from evolve.records.base import (
     jsonl_bytes,
     parse_json,
     parse_record,
+    parse_yaml,
     read_json,
     read_jsonl,
     read_text,
@@ -28,6 +29,7 @@ from evolve.records.base import (
     write_json,
 )
 from evolve.records.policy import Policy
+from evolve.records.workspace import WorkspaceSpec
 from tests.builders import write_files
 
 
@@ -188,3 +190,26 @@ def test_a_value_of_another_type_is_not_bent_into_shape(tmp_path: Path, line: st
     path.write_text(f"schema: evolve/policy@1\n{line}\n")
     with pytest.raises(InputError, match=rf"policy.yaml:2: {line.partition(':')[0]}"):
         read_yaml(Policy, path)
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("{adapter: caht, model: m}", "agent: 'caht' is none of 'chat', 'claude-code', 'codex', 'command'"),
+        ("{adapter: chat, model: m, adaptor: x}", "agent.adaptor: unknown key"),
+        ("{adapter: chat, model: m, temperature: hot}", "agent.temperature: "),
+    ],
+)
+def test_a_fault_is_told_by_its_place_in_the_file_and_in_plain_words(agent: str, said: str) -> None:
+    text = f"""\
+schema: evolve/workspace@1
+models:
+  m: {{kind: openai-compatible, base_url: "http://127.0.0.1:9", model: m}}
+agent: {agent}
+proposer: {{model: m}}
+"""
+    with pytest.raises(InputError) as caught:
+        parse_yaml(WorkspaceSpec, text, "evolve.yaml")
+    assert f"evolve.yaml:4: {said}" in caught.value.message
+    with pytest.raises(InputError, match=r"models\.m\.base_url: must begin with http:// or https://"):
+        parse_yaml(WorkspaceSpec, text.replace("http://127.0.0.1:9", "localhost"), "evolve.yaml")
