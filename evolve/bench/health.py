@@ -53,10 +53,22 @@ def arm_health(arm: str, rows: Sequence[Row], voided: Sequence[Row]) -> ArmHealt
 
 def position_effect(rows: Sequence[Row]) -> float | None:
     """Return Spearman's correlation of session time with position in time; ``None`` when it says nothing."""
-    timed = sorted((row for row in rows if row.reused is None and not row.void), key=lambda row: row.measured_at)
-    times = [row.usage.session_ms for row in timed if row.usage.session_ms is not None]
-    if len(times) < MIN_POSITION_ROWS or len(set(times)) == 1:
+    return _against_position([row.usage.session_ms for row in _in_time(rows)])
+
+
+def cost_position_effect(rows: Sequence[Row]) -> float | None:
+    """Return Spearman's correlation of cost with position in time; ``None`` when it says nothing."""
+    return _against_position([row.usage.cost_usd_micros for row in _in_time(rows)])
+
+
+def _in_time(rows: Sequence[Row]) -> list[Row]:
+    return sorted((row for row in rows if row.reused is None and not row.void), key=lambda row: row.measured_at)
+
+
+def _against_position(found: Sequence[int | None]) -> float | None:
+    figures = [figure for figure in found if figure is not None]
+    if len(figures) < MIN_POSITION_ROWS or len(set(figures)) == 1:
         return None
     from scipy.stats import spearmanr
 
-    return round(float(spearmanr(range(len(times)), times).statistic), 3)
+    return round(float(spearmanr(range(len(figures)), figures).statistic), 3)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from evolve.bench.health import position_effect
+from evolve.bench.health import cost_position_effect, position_effect
 from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
@@ -88,6 +88,7 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     yield compare(file, f"level of look {promotion.ledger.look}", alpha, promotion.ledger.alpha)
     yield from _spend_findings(file, promotion, rows)
     yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
+    yield compare(file, "position effect of cost", cost_position_effect(rows), promotion.cost_position_effect)
     yield from _identity_findings(file, promotion, rows)
     yield from _reuse_findings(file, promotion, rows, context)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import evolve
-from evolve.bench.health import Health, arm_health, position_effect
+from evolve.bench.health import Health, arm_health, cost_position_effect, position_effect
 from evolve.bench.journal import JOURNAL_FILE, Spent
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
@@ -166,6 +166,7 @@ def make_promotion(
             for found in (arm_health(arm.name, rows, result.voided) for arm in result.plan.arms)
         ),
         position_effect=position_effect(rows),
+        cost_position_effect=cost_position_effect(rows),
         ledger=LedgerPosition(look=look.look, alpha=look.alpha, entry_sha256=look.digest()),
     )
 

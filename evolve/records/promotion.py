@@ -112,4 +112,5 @@ class Promotion(Record):
     spend: Spend
     health: tuple[ArmHealthRecord, ...]
     position_effect: float | None = Field(description="Spearman correlation of session time with position.")
+    cost_position_effect: float | None = Field(default=None, description="Spearman correlation of cost with position.")
     ledger: LedgerPosition

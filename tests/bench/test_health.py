@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.bench.health import Health, arm_health, position_effect
+from evolve.bench.health import Health, arm_health, cost_position_effect, position_effect
 from evolve.models.base import ModelFault
 from evolve.records.kinds import ErrorKind, Role
 from evolve.records.row import Reuse, Row, Usage
@@ -73,3 +73,14 @@ def test_an_arm_that_cannot_be_measured_ends_with_1_after_its_evidence_is_writte
     assert "decision: insufficient evidence" in ran.out
     assert next((workspace / "promotion/bracket").glob("*/promotion.json")).exists()
     assert evolve("audit", "--all").code == 0
+
+
+def test_a_cost_that_grows_with_position_is_seen_and_an_unknown_one_says_nothing() -> None:
+    def costing(number: int, micros: int | None) -> Row:
+        row = good(number)
+        usage = row.usage.model_copy(update={"cost_usd_micros": micros})
+        return row.model_copy(update={"usage": usage, "measured_at": NOW + timedelta(seconds=number)})
+
+    assert cost_position_effect([costing(number, number) for number in range(10)]) == 1
+    assert cost_position_effect([costing(number, None) for number in range(10)]) is None
+    assert cost_position_effect([costing(number, 7) for number in range(10)]) is None
