@@ -94,8 +94,8 @@ def _local_model(workspace: Workspace, name: str, weights: str) -> Diagnosis:
     return Diagnosis(what, True, found)
 
 
-def _program(spec: ProgramSpec) -> list[Diagnosis]:
-    from evolve.agents.contained import find_program
+def _program(spec: ProgramSpec, root: Path) -> list[Diagnosis]:
+    from evolve.agents.contained import find_program, located
     from evolve.sandbox.box_preflight import find_box
 
     variable = spec.upstream.key_env
@@ -103,7 +103,7 @@ def _program(spec: ProgramSpec) -> list[Diagnosis]:
     key = f"the variable {variable} is {'not set' if missing else 'set'}" if variable else "no key needed"
     found = [Diagnosis("agent key", not missing, key, f"export {variable}=...")]
     looks: dict[str, Callable[[], str]] = {
-        "agent": lambda: f"{find_program(spec.binary, spec.version).path}, version {spec.version}",
+        "agent": lambda: f"{find_program(located(root, spec.binary), spec.version).path}, version {spec.version}",
         "agent containment": lambda: f"{find_box().name}: seen to deny files, writes, network and survivors",
     }
     for what, look in looks.items():
@@ -123,5 +123,5 @@ def diagnose(start: Path) -> list[Diagnosis]:
         names = [agent.model] if isinstance(agent, ChatAgentSpec) else []
         diagnoses += [_model(workspace, name) for name in dict.fromkeys([*names, workspace.spec.proposer.model])]
         if not isinstance(agent, ChatAgentSpec):
-            diagnoses += _program(agent)
+            diagnoses += _program(agent, workspace.root)
     return diagnoses

@@ -23,11 +23,14 @@ SLACK_S = 60
 NOT_SETTINGS = {"adapter", "binary", "install", "version", "upstream", "price", "record"}
 
 
-def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel], tapes: TapeOf | None = None) -> Agent:
+def build_agent(
+    spec: WorkspaceSpec, root: Path, model: Callable[[str], ChatModel], tapes: TapeOf | None = None
+) -> Agent:
     """Return the agent of a workspace; a program is found and its containment proven before anything is spent.
 
     Args:
         spec: The workspace.
+        root: Its folder, to which paths are relative.
         model: Builds a model of ``models`` by its name.
         tapes: Finds the recording of a cell, where the agent is to be replayed.
 
@@ -39,30 +42,30 @@ def build_agent(spec: WorkspaceSpec, model: Callable[[str], ChatModel], tapes: T
     if isinstance(spec.agent, ChatAgentSpec):
         agent = spec.agent
         return ChatAgent(model(agent.model), temperature=agent.temperature, price=price_of(spec, agent.model))
-    return _build_program(spec.agent, tapes)
+    return _build_program(spec.agent, root, tapes)
 
 
-def _adapter(spec: ProgramSpec) -> Adapter:
+def _adapter(spec: ProgramSpec, root: Path) -> Adapter:
     from evolve.agents.claude_code import ClaudeCode
     from evolve.agents.codex import Codex
     from evolve.agents.command import Command
+    from evolve.agents.contained import located
 
     if isinstance(spec, ClaudeCodeSpec):
         return ClaudeCode(spec)
     if isinstance(spec, CommandSpec):
-        try:
-            install = Path(spec.install).expanduser().resolve()
-        except (RuntimeError, ValueError) as error:
-            raise EnvironmentFault(f"evolve.yaml: agent.install: {error}", code="missing-agent") from error
-        if not install.is_dir():
-            raise EnvironmentFault(f"evolve.yaml: agent.install: {install}: no such folder", code="missing-agent")
+        install = (root / located(root, spec.install)).resolve() if "\0" not in spec.install else Path()
+        if not install.is_dir() or "\0" in spec.install:
+            raise EnvironmentFault(
+                f"evolve.yaml: agent.install: {spec.install!r}: no such folder", code="missing-agent"
+            )
         return Command(spec, install)
     assert isinstance(spec, CodexSpec)
     return Codex(spec)
 
 
-def _build_program(spec: ProgramSpec, tapes: TapeOf | None) -> Agent:
-    from evolve.agents.contained import ContainedAgent, find_program
+def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None) -> Agent:
+    from evolve.agents.contained import ContainedAgent, find_program, located
     from evolve.agents.prices import price_table
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.gateway.account import SessionLimits, Upstream
@@ -75,8 +78,8 @@ def _build_program(spec: ProgramSpec, tapes: TapeOf | None) -> Agent:
             code="unknown-price",
         )
     return ContainedAgent(
-        adapter=_adapter(spec),
-        program=find_program(spec.binary, spec.version),
+        adapter=_adapter(spec, root),
+        program=find_program(located(root, spec.binary), spec.version),
         box=find_box(),
         upstream=Upstream(
             spec.upstream.base_url, key="" if tapes else _key(spec.upstream.key_env), idle_s=spec.idle_s + SLACK_S

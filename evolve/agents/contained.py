@@ -86,6 +86,13 @@ class Program:
     sha256: str
 
 
+def located(root: Path, text: str) -> str:
+    """Return a path of ``evolve.yaml``: below the home for ``~/``, relative to the workspace; a bare name stays one."""
+    if "/" not in text:
+        return text
+    return str(root / (Path.home() / text[2:] if text.startswith("~/") else text))
+
+
 @cache
 def find_program(name: str, version: str) -> Program:
     """Find an agent's binary and see that it is the version that was asked for.
@@ -98,7 +105,7 @@ def find_program(name: str, version: str) -> Program:
         EnvironmentFault: It is missing, cannot be run, or is another version.
 
     """
-    found = None if "\0" in name else shutil.which(str(Path(name).expanduser()) if name.startswith("~/") else name)
+    found = None if "\0" in name else shutil.which(name)
     if found is None:
         hint = "give its path as agent.binary in evolve.yaml"
         raise EnvironmentFault(f"{name}: no such program", hint=hint, code="missing-agent")

@@ -70,7 +70,7 @@ def opened_bench(
     try:
         replayed = getattr(workspace.spec.agent, "replay", None)
         tapes = Tapes(workspace.sweeps / replayed).find if replayed else None
-        agent = build_agent(workspace.spec, models.get, tapes)
+        agent = build_agent(workspace.spec, workspace.root, models.get, tapes)
         yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions()), models
     finally:
         models.close()

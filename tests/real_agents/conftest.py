@@ -85,7 +85,9 @@ def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         prompt: str = "Greet me with the skill greeter.",
         **settings: Any,
     ) -> SessionEnd:
-        built = build_agent(spec_of(agent, url, **settings), lambda name: pytest.fail(f"no model is needed: {name}"))
+        built = build_agent(
+            spec_of(agent, url, **settings), tmp_path, lambda name: pytest.fail(f"no model is needed: {name}")
+        )
         assert isinstance(built, ContainedAgent)
         count[0] += 1
         room = tmp_path / f"room-{count[0]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,18 @@ def test_a_program_that_fails_says_so_itself(run_agent: Run) -> None:
         end = run_agent("codex", server.url, **described())
     assert end.kind is ErrorKind.SESSION_ERROR
     assert "HTTP Error 404" in end.detail
+
+
+def test_paths_are_relative_to_the_workspace(run_agent: Run, tmp_path: Path) -> None:
+    shutil.copytree(MINI, tmp_path / "tools/mini")
+    settings = described(binary="tools/mini/mini.py", install="./tools/mini")
+    with scripted({"text": "hello"}) as server:
+        assert run_agent("codex", server.url, **settings).kind is None
+    for wrong in ("gone", "~nobody-at-all/x", "with\0nul"):
+        with pytest.raises(EnvironmentFault, match="no such folder"):
+            run_agent("codex", server.url, **described(install=wrong))
+        with pytest.raises(EnvironmentFault, match="no such program"):
+            run_agent("codex", server.url, **described(binary=wrong))
 
 
 def test_a_folder_that_is_not_there_is_found_before_anything_is_spent(run_agent: Run, tmp_path: Path) -> None:

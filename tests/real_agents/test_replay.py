@@ -37,7 +37,7 @@ def test_a_session_is_played_again_offline(
         return recorded.recording if task == "task-1" else None
 
     monkeypatch.delenv("REAL_KEY")
-    agent = build_agent(spec_of("claude", "http://127.0.0.1:9"), lambda _: pytest.fail("no model"), tape)
+    agent = build_agent(spec_of("claude", "http://127.0.0.1:9"), tmp_path, lambda _: pytest.fail("no model"), tape)
 
     def replay(name: str, identifier: str) -> SessionEnd:
         place = tmp_path / name
