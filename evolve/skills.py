@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
+from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
 
 SKILL_FILE = "SKILL.md"
@@ -73,7 +73,7 @@ def validate_skill(skill: Skill) -> None:
         skill.files.files[SKILL_FILE].content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 (byte {error.start})", code="not-utf8") from error
-    with tempfile.TemporaryDirectory(prefix="evolve-skill-") as scratch:
+    with short_lived("skill") as scratch:
         folder = Path(scratch) / skill.name
         Snapshot({SKILL_FILE: skill.files.files[SKILL_FILE]}).write_scratch(folder)
         problems = skills_ref.validate(folder)

@@ -11,12 +11,12 @@ from pathlib import Path
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.bench.cell import Attempt, Room, run_cell
 from evolve.bench.progress import Progress
-from evolve.bench.scratch import Scratch
 from evolve.corpus.loading import LoadedTask
 from evolve.errors import EvidenceFault, EvolveError
 from evolve.records.cell_spec import CellSpec
 from evolve.records.plan import PlannedCell
 from evolve.sandbox.base import Sandbox
+from evolve.scratch import Scratch
 from evolve.skills import Skill
 
 WARM_UP_TOKENS = 16

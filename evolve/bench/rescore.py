@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from evolve.replies.file_blocks import read_edits
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
+from evolve.scratch import short_lived
 from evolve.snapshot import FileEntry
 
 SCORED = (None, ErrorKind.VERIFY_FAILED, ErrorKind.ORACLE_FAILED)
@@ -39,7 +39,7 @@ class Rescored:
 
 
 def _score(row: Row, task: LoadedTask, reply: str, sandbox: Sandbox) -> Row:
-    with tempfile.TemporaryDirectory(prefix="evolve-rescore-") as scratch:
+    with short_lived("rescore") as scratch:
         work = Path(scratch) / "work"
         edits = {ANSWER_FILE: reply}
         if task.task.kind == "edit":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from evolve.records.task import ANSWER_FILE
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
+from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
 
 
@@ -29,7 +29,7 @@ class InstrumentFault:
 
 
 def _grade(task: LoadedTask, reply: str, work: Snapshot, sandbox: Sandbox) -> tuple[CheckOutcome, CheckOutcome]:
-    with tempfile.TemporaryDirectory(prefix="evolve-check-") as scratch:
+    with short_lived("check") as scratch:
         folder = Path(scratch) / "work"
         task.seed.replaced(work.files).write_scratch(folder)
         submission = Submission(reply=reply, folder=folder)

@@ -76,6 +76,8 @@ def _message(error: pydantic.ValidationError, where: str, source: YamlSource | N
         line = source.line_of(location) if source else None
         position = f"{where}:{line}" if line else where
         shown = source.path_of(location) if source else location
+        told_apart_by = str((item.get("ctx") or {}).get("discriminator", "")).strip("'")
+        shown = (*shown, told_apart_by) if told_apart_by.isidentifier() else shown
         lines.append(f"{position}: {field_path(shown)}: {_problem(item)}")
     return "\n".join(lines)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import psutil
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import base_python
 from evolve.sandbox.box import WORK, Box, BoxJob, BoxLimits
+from evolve.scratch import short_lived
 
 SKILL = "/box/probe-skill"
 MARK = "evolve-probe"
@@ -61,7 +61,7 @@ def find_box() -> Box:
 def probe(box: Box) -> str:
     """Return what a program in a box can do that it must not, or ``contained``."""
     with (
-        tempfile.TemporaryDirectory(prefix="evolve-probe-") as scratch,
+        short_lived("probe") as scratch,
         socket.create_server(("127.0.0.1", 0)) as server,
     ):
         root = Path(scratch)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import Completed, Job, base_python, kill_group, run_contained
+from evolve.scratch import short_lived
 
 STARTED = b"started\n"
 STARTER = ("/bin/sh", "-c", 'echo started >&2; exec "$@"', "sh")
@@ -113,7 +113,7 @@ def _probe(sandbox: Bubblewrap) -> str:
     import socket
 
     with (
-        tempfile.TemporaryDirectory(prefix="evolve-probe-") as scratch,
+        short_lived("probe") as scratch,
         socket.create_server(("127.0.0.1", 0)) as server,
     ):
         work = Path(scratch) / "work"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from evolve.corpus.loading import LoadedTask
@@ -22,6 +21,7 @@ from evolve.records.row import CheckOutcome
 from evolve.sandbox.base import Sandbox
 from evolve.scoring import code_checks, text_checks
 from evolve.scoring.submission import Submission
+from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
 
 
@@ -71,7 +71,7 @@ def judge(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> CheckOu
     tell = task.task.split is Split.TRAIN
     if not any(isinstance(check, CommandCheck) for check in task.oracle.checks):
         return _grade(task.oracle.checks, submission, sandbox, None, tell=tell)
-    with tempfile.TemporaryDirectory(prefix="evolve-") as scratch:
+    with short_lived("oracle") as scratch:
         staged = Path(scratch) / "oracle"
         Snapshot(task.oracle_files.files).write_scratch(staged)
         return _grade(task.oracle.checks, submission, sandbox, staged, tell=tell)

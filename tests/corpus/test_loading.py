@@ -217,7 +217,7 @@ def test_a_bad_oracle_is_named_with_its_line(tmp_path: Path) -> None:
     write_task(tmp_path, "task-1", files={"oracle/oracle.yaml": text})
     with pytest.raises(InputError) as caught:
         load_corpus(tmp_path)
-    assert caught.value.message.startswith(f"{tmp_path}/task-1/oracle/oracle.yaml:6: checks[0].equals.any_of: ")
+    assert caught.value.message.startswith(f"{tmp_path}/task-1/oracle/oracle.yaml:6: checks[0].any_of: ")
 
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "1" + "0" * 30])

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from evolve.bench.scratch import Scratch, clear_dead, scratch_root
 from evolve.errors import EnvironmentFault
+from evolve.scratch import Scratch, clear_dead, scratch_root, short_lived
 
 HOLDER = """
 import time
-from evolve.bench.scratch import Scratch
+from evolve.scratch import Scratch
 scratch = Scratch()
 (scratch.folder / "cell").mkdir()
 (scratch.folder / "cell" / "work.txt").write_text("half done")
@@ -81,6 +81,19 @@ def test_a_temporary_folder_that_is_not_there_is_told(own_tmp: Path, monkeypatch
     monkeypatch.setattr("tempfile.tempdir", str(own_tmp / "gone"))
     with pytest.raises(EnvironmentFault, match="cannot be made"):
         Scratch()
+
+
+def test_a_short_lived_folder_is_gone_at_once_and_a_left_one_after_an_hour() -> None:
+    with short_lived("step") as folder:
+        assert Path(folder).parent == scratch_root()
+    assert not Path(folder).exists()
+    left, fresh = scratch_root() / "short-left", scratch_root() / "short-fresh"
+    for path in (left, fresh):
+        (path / "inner").mkdir(parents=True)
+    os.utime(left, (0, 0))
+    clear_dead(scratch_root())
+    assert not left.exists()
+    assert fresh.exists()
 
 
 def test_a_folder_whose_lock_is_gone_is_cleared() -> None:

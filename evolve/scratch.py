@@ -1,4 +1,4 @@
-"""The folders that cells are run in: apart from every other process, and cleared away when that process was killed."""
+"""Folders for work that is thrown away: private, and cleared when the process that made them was killed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import tempfile
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,7 @@ from evolve.errors import EnvironmentFault
 from evolve.hostile import remove_tree
 
 LOCK_SUFFIX = ".lock"
+SHORT_LIVED, SHORT_LIVED_S = "short-", 3600
 
 
 def scratch_root() -> Path:
@@ -33,6 +35,11 @@ def scratch_root() -> Path:
         hint = "remove it, or set TMPDIR to a folder of your own"
         raise EnvironmentFault(f"{root}: not a folder of yours alone", hint=hint, code="unsafe-scratch")
     return root
+
+
+def short_lived(what: str) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for the length of one step; what a killed process leaves of it is cleared an hour later."""
+    return tempfile.TemporaryDirectory(dir=scratch_root(), prefix=f"{SHORT_LIVED}{what}-")
 
 
 class Scratch:
@@ -76,6 +83,11 @@ def clear_dead(root: Path) -> None:
     for folder in root.glob("cells-*"):
         if folder.is_dir() and not folder.with_suffix(LOCK_SUFFIX).exists():
             remove_tree(folder)
+    oldest = time.time() - SHORT_LIVED_S
+    for folder in root.glob(f"{SHORT_LIVED}*"):
+        with contextlib.suppress(OSError):
+            if folder.lstat().st_mtime < oldest:
+                remove_tree(folder)
     for lock in root.glob(f"*{LOCK_SUFFIX}"):
         with contextlib.suppress(OSError):
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
