@@ -71,7 +71,12 @@ class Books:
         return self.journal.state
 
     def close_lost_leases(self) -> None:
-        """Book the attempts that a killed process left open, at the most that they can have cost."""
+        """Book the attempts that a killed process left open, at the most that they can have cost.
+
+        Who is interrupted while everything fails has met an outage: what voided in it is tried anew.
+        """
+        if self.state.failing and self.state.interrupted:
+            self.outage("the run was interrupted while cells were failing")
         for lease in list(self.state.leases.values()):
             self._spend("lost", lease.reserved_micros, lease.cell, lease.attempt, lease.token)
 

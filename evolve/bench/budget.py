@@ -79,17 +79,6 @@ class Budget:
         self.reason = reason
         return Admission.NO
 
-    def covers(self, worst_micros: int | None) -> bool:
-        """Whether something beside all cells may be paid for, as the warm-up of an arm; nothing else is under way."""
-        if self.limits.usd_micros is None:
-            return True
-        rest = self.limits.usd_micros - self.booked_micros
-        if worst_micros is not None and worst_micros <= rest:
-            return True
-        most = "an unknown sum" if worst_micros is None else f"{worst_micros / 1e6:.4f} USD"
-        self._refuse(f"{rest / 1e6:.4f} USD are left, a warm-up may cost {most}")
-        return False
-
     def book(self, micros: int | None) -> None:
         """Book what was spent beside all cells; micro-USD."""
         self.booked_micros += micros or 0

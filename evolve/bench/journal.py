@@ -16,6 +16,7 @@ from evolve.files import fsync_folder
 from evolve.interrupts import held_back
 from evolve.records.base import parse_json
 from evolve.records.event import Event
+from evolve.records.kinds import KIND_FACTS
 from evolve.records.row import Row
 
 JOURNAL_FILE = "journal.jsonl"
@@ -51,6 +52,8 @@ class SweepState:
     settled: dict[int, Row] = field(default_factory=dict)
     voided: list[tuple[int, Row]] = field(default_factory=list)
     void_counts: Counter[int] = field(default_factory=Counter)
+    failing: bool = False
+    gave_up: bool = False
     attempts: dict[int, int] = field(default_factory=dict)
     leases: dict[int, Lease] = field(default_factory=dict)
     spent: list[Spent] = field(default_factory=list)
@@ -64,6 +67,11 @@ class SweepState:
     stopped_at: int | None = None
     token: int = 0
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last run ended with sessions under way: lost with their process, or given up."""
+        return bool(self.leases) or self.gave_up
+
     def take(self, event: Event) -> None:
         """Fold one more event into the state.
 
@@ -73,6 +81,7 @@ class SweepState:
         """
         self.events += 1
         self.finished, self.stopped, self.stopped_at = False, None, None
+        self.gave_up = event.event == "cancelled" or (event.event == "spent" and event.reason == "cancelled")
         if event.event == "planned":
             self.plan_sha256 = event.plan_sha256
         elif event.event == "leased":
@@ -85,6 +94,7 @@ class SweepState:
             self.cancelled += 1
         elif event.event == "outage":
             self.void_counts.clear()
+            self.failing = False
         elif event.event == "reuse-dropped":
             self._take_dropped(event)
         elif event.event in ("settled", "voided"):
@@ -116,8 +126,10 @@ class SweepState:
         if event.event == "voided":
             self.voided.append((event.cell, event.row))
             self.void_counts[event.cell] += 1
+            self.failing = event.row.kind is not None and KIND_FACTS[event.row.kind].systemic
         else:
             self.settled.setdefault(event.cell, event.row)
+            self.failing = False
 
 
 def fold(events: Iterable[Event]) -> SweepState:

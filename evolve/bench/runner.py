@@ -186,25 +186,23 @@ class _Sweep:
     def _warm_up(self, workshop: Workshop) -> None:
         """Run one throw-away session for each arm that is paid for, one after the other."""
         for cell in first_of_each_arm(self.books.to_pay()):
-            arm = cell.arm
-            if not self.options.budget.covers(self.means.worst_micros(cell, warm_up=True)):
-                self._raise_if_stopped(Breaker(1))
             token = self.books.lease_warm_up(cell)
             end = workshop.warm_up(cell)
             self.books.enter_warm_up(token, end)
             self.options.budget.book(self.books.state.spent[-1].cost_usd_micros)
             if end.refused:
-                self._raise_if_stopped(Breaker(1, reason=f"the provider refuses: {end.detail}"))
+                raise self._outage(f"the provider refuses: {end.detail}")
             if end.kind is not None and KIND_FACTS[end.kind].systemic:
-                self.means.progress.note(f"the warm-up of arm {arm} failed ({end.kind}: {end.detail}); going on")
+                self.means.progress.note(f"the warm-up of arm {cell.arm} failed ({end.kind}: {end.detail}); going on")
+
+    def _outage(self, reason: str) -> EnvironmentFault:
+        return EnvironmentFault(reason, hint=f"mend the cause, then: {resume_command(self.books.plan)}", code="outage")
 
     def _raise_if_stopped(self, breaker: Breaker) -> None:
-        resume = resume_command(self.books.plan)
         if breaker.reason is not None:
-            hint = f"mend the cause, then: {resume}"
-            raise EnvironmentFault(breaker.reason, hint=hint, code="outage")
+            raise self._outage(breaker.reason)
         if self.options.budget.reason is not None:
-            hint = f"{resume}, with a larger --max option; what was spent so far counts"
+            hint = f"{resume_command(self.books.plan)}, with a larger --max option; what was spent so far counts"
             raise BudgetExhausted(f"the budget is exhausted: {self.options.budget.reason}", hint=hint)
 
 

@@ -115,11 +115,6 @@ class Scheduler:
             self._give_up()
             raise
 
-    @property
-    def enough(self) -> bool:
-        """Whether the rest is not needed."""
-        return self._enough
-
     def _feed(self, waiting: deque[PlannedCell]) -> None:
         """Keep every worker busy: what must be tried again first, then new cells as far as the window reaches."""
         while len(self._running) < self.executor.workers and not self._enough:

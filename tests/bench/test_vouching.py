@@ -136,6 +136,25 @@ def test_an_agent_that_varies_by_itself_may_word_it_otherwise(
     assert "two sources differ" not in plan
 
 
+def test_who_stops_a_run_because_everything_fails_loses_no_cell_by_it(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    """The third failure of a cell, then an interrupt before the breaker had seen five: an outage all the same."""
+
+    def down(call: int) -> None:
+        if call in (7, 8, 9):
+            raise ModelFault("the provider is down")
+        if call == 10:
+            raise KeyboardInterrupt
+
+    model.before = down
+    assert evolve("benchmark", write_overlay(workspace)).code == 130
+    model.before = lambda call: None
+    ran = evolve("resume", "--json")
+    assert ran.json()["decision"]["outcome"] == "promote", ran.err
+    assert evolve("audit", "--all").code == 0
+
+
 def test_what_reuse_was_dropped_is_counted_as_paid_for(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
