@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EvolveError, InputError
-from evolve.records.workspace import ChatAgentSpec, HttpModelSpec, ProgramSpec
+from evolve.records.agent import ChatAgentSpec, ProgramSpec
+from evolve.records.workspace import HttpModelSpec
 from evolve.sandbox.choose import choose_sandbox
 from evolve.workspace import Workspace, find_workspace
 

@@ -12,7 +12,8 @@ from evolve.agents.chat import ChatAgent
 from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import price_of
-from evolve.records.workspace import ChatAgentSpec, ClaudeCodeSpec, CodexSpec, CommandSpec, ProgramSpec, WorkspaceSpec
+from evolve.records.agent import ChatAgentSpec, CommandSpec, ProgramSpec
+from evolve.records.workspace import WorkspaceSpec
 from evolve.redact import register_secret
 
 if TYPE_CHECKING:
@@ -51,8 +52,6 @@ def _adapter(spec: ProgramSpec, root: Path) -> Adapter:
     from evolve.agents.command import Command
     from evolve.agents.contained import located
 
-    if isinstance(spec, ClaudeCodeSpec):
-        return ClaudeCode(spec)
     if isinstance(spec, CommandSpec):
         install = (root / located(root, spec.install)).resolve() if "\0" not in spec.install else Path()
         if not install.is_dir() or "\0" in spec.install:
@@ -60,8 +59,11 @@ def _adapter(spec: ProgramSpec, root: Path) -> Adapter:
                 f"evolve.yaml: agent.install: {spec.install!r}: no such folder", code="missing-agent"
             )
         return Command(spec, install)
-    assert isinstance(spec, CodexSpec)
-    return Codex(spec)
+    known: dict[str, Callable[[ProgramSpec], Adapter]] = {"claude-code": ClaudeCode, "codex": Codex}
+    if spec.adapter not in known:
+        names = ", ".join(["chat", "command", *known])
+        raise InputError(f"evolve.yaml: agent.adapter: {spec.adapter!r} is none of {names}", code="no-adapter")
+    return known[spec.adapter](spec)
 
 
 def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None) -> Agent:
@@ -70,6 +72,9 @@ def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None) -> Agent
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.gateway.account import SessionLimits, Upstream
 
+    adapter = _adapter(spec, root)
+    if (unfit := adapter.unfit()) is not None:
+        raise InputError(f"evolve.yaml: agent.{unfit}", code="unfit-agent")
     price = spec.price or price_table().models.get(spec.model)
     if price is None and spec.max_usd is not None:
         raise InputError(
@@ -78,7 +83,7 @@ def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None) -> Agent
             code="unknown-price",
         )
     return ContainedAgent(
-        adapter=_adapter(spec, root),
+        adapter=adapter,
         program=find_program(located(root, spec.binary), spec.version),
         box=find_box(),
         upstream=Upstream(

@@ -11,11 +11,13 @@ from typing import Any
 from evolve.agents.contained import Treatment
 from evolve.agents.heard import Heard
 from evolve.hostile import files_below, read_below
-from evolve.records.workspace import ClaudeCodeSpec
+from evolve.records.agent import ProgramSpec
 from evolve.sandbox.box import PORT
 from evolve.sandbox.gateway.meter import Tokens, anthropic_tokens
 
 PLUGIN, PLUGIN_PATH = "skills", "/box/skills"
+TOOLS, TURNS = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "Skill"), 50
+FAMILIES = frozenset({"sonnet", "opus", "haiku", "opusplan"})
 BUILT_IN_SKILLS = frozenset({"doctor", "plugin-authoring"})
 LIMITS = {"error_max_turns": "its limit of turns", "error_max_budget_usd": "its limit of money"}
 MAX_TRANSCRIPT = 64 * 1024 * 1024
@@ -58,17 +60,27 @@ def model_usage_tokens(usage: Any) -> Tokens | None:
 class ClaudeCode:
     """How Claude Code is asked, and how its answer is read."""
 
-    spec: ClaudeCodeSpec
+    spec: ProgramSpec
     name = "claude-code"
     proves_skill_use = True
     executable = "/opt/agent/claude"
 
+    def unfit(self) -> str | None:
+        """Return what of the declaration cannot be kept."""
+        if self.spec.model in FAMILIES or "[" in self.spec.model:
+            return f"model: {self.spec.model!r} means another model tomorrow; give the full name"
+        return None
+
+    def refuses(self, work: Path) -> str | None:
+        """Refuse no task: nothing of a workspace is loaded."""
+        return None
+
     def argv(self) -> tuple[str, ...]:
         """Return the command; the prompt comes on standard input."""
-        tools = ",".join(self.spec.tools)
+        tools = ",".join(TOOLS if self.spec.tools is None else self.spec.tools)
         argv = [self.executable, "-p", "--output-format", "stream-json", "--verbose", "--model", self.spec.model]
         argv += ["--setting-sources", "", "--strict-mcp-config", "--plugin-dir", PLUGIN_PATH]
-        argv += ["--tools", tools, "--allowedTools", tools, "--max-turns", str(self.spec.max_turns)]
+        argv += ["--tools", tools, "--allowedTools", tools, "--max-turns", str(self.spec.max_turns or TURNS)]
         return (*argv, *(("--effort", self.spec.effort) if self.spec.effort else ()))
 
     def env(self, token: str) -> Mapping[str, str]:

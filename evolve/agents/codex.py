@@ -12,7 +12,7 @@ from evolve.agents.claude_code import MAX_TRANSCRIPT, events_of
 from evolve.agents.contained import Treatment
 from evolve.agents.heard import Heard
 from evolve.hostile import files_below, read_below
-from evolve.records.workspace import CodexSpec
+from evolve.records.agent import ProgramSpec
 from evolve.sandbox.box import HOME, PORT, WORK
 from evolve.sandbox.gateway.meter import Tokens, openai_tokens
 
@@ -26,10 +26,15 @@ FOREIGN_FILES = ("AGENTS.md", "AGENTS.override.md", ".agents", ".codex")
 class Codex:
     """How Codex is asked, and how its answer is read."""
 
-    spec: CodexSpec
+    spec: ProgramSpec
     name = "codex"
     proves_skill_use = False
     executable = "/opt/agent/codex"
+
+    def unfit(self) -> str | None:
+        """Return what of the declaration cannot be kept."""
+        given = [name for name in ("tools", "max_turns") if getattr(self.spec, name) is not None]
+        return f"{given[0]}: this program cannot be given it; max_calls limits a session" if given else None
 
     def argv(self) -> tuple[str, ...]:
         """Return the command; the prompt comes on standard input."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from evolve.agents.contained import Treatment
 from evolve.agents.heard import Heard
-from evolve.records.workspace import CommandSpec
+from evolve.records.agent import CommandSpec
 from evolve.sandbox.box import HOME, PORT, PROMPT, WORK
 from evolve.sandbox.gateway.meter import Tokens
 
@@ -28,6 +28,15 @@ class Command:
     name = "command"
     proves_skill_use = False
     executable = "/opt/agent-program"
+
+    def unfit(self) -> str | None:
+        """Return what of the declaration cannot be kept."""
+        given = [name for name in ("tools", "max_turns", "effort") if getattr(self.spec, name) is not None]
+        return f"{given[0]}: say it in agent.command, which evolve does not understand" if given else None
+
+    def refuses(self, work: Path) -> str | None:
+        """Refuse no task: what the program loads of a workspace is not known."""
+        return None
 
     def argv(self) -> tuple[str, ...]:
         """Return the command, its placeholders filled in; the prompt also comes on standard input."""

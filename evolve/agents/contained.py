@@ -60,6 +60,14 @@ class Adapter(Protocol):
         """Whether its output proves which skills were loaded; else a skill counts once its text reached the model."""
         ...
 
+    def unfit(self) -> str | None:
+        """Return what of its declaration the program cannot be held to, as ``field: why``."""
+        ...
+
+    def refuses(self, work: Path) -> str | None:
+        """Return what in a task's folder the program would load although nobody gave it."""
+        ...
+
     def argv(self) -> tuple[str, ...]:
         """Return the command; the prompt comes on standard input."""
         ...
@@ -184,7 +192,7 @@ class ContainedAgent:
             home.mkdir()
             gateway_folder.mkdir()
             prompt.write_text(session.task.prompt, encoding="utf-8")
-            refusal = getattr(self.adapter, "refuses", lambda _: None)(session.work)
+            refusal = self.adapter.refuses(session.work)
             if refusal is not None:
                 return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
             treatment = self.adapter.treat(session.skills, scratch, home)

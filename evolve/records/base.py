@@ -75,7 +75,7 @@ def _message(error: pydantic.ValidationError, where: str, source: YamlSource | N
         location = item["loc"]
         line = source.line_of(location) if source else None
         position = f"{where}:{line}" if line else where
-        shown = source.path_of(location) if source else location
+        shown = source.path_of(location, absent=item["type"] == "missing") if source else location
         told_apart_by = str((item.get("ctx") or {}).get("discriminator", "")).strip("'")
         shown = (*shown, told_apart_by) if told_apart_by.isidentifier() else shown
         lines.append(f"{position}: {field_path(shown)}: {_problem(item)}")

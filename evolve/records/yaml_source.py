@@ -50,11 +50,17 @@ class YamlSource:
             raise InputError(f"{where}: not YAML: {error}", code="not-yaml") from error
         return cls(value=value, lines=lines)
 
-    def path_of(self, location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-        """Return where in the document a field is, or would be: without the names of variants, which are nowhere."""
+    def path_of(self, location: tuple[int | str, ...], *, absent: bool) -> tuple[int | str, ...]:
+        """Return where in the document a field is, or would be: without the names of variants, which are nowhere.
+
+        Args:
+            location: Where the fault is, as the format tells it.
+            absent: Whether the fault is that the field is not there.
+
+        """
         known: tuple[int | str, ...] = ()
         for number, part in enumerate(location, start=1):
-            if (*known, part) in self.lines or number == len(location):
+            if (*known, part) in self.lines or (absent and number == len(location)):
                 known = (*known, part)
         return known
 

@@ -15,13 +15,14 @@ from evolve.agents.claude_code import ClaudeCode
 from evolve.agents.codex import Codex
 from evolve.agents.contained import ContainedAgent, Program
 from evolve.agents.heard import Heard
-from evolve.records.workspace import ClaudeCodeSpec, CodexSpec, WorkspaceSpec
+from evolve.records.agent import ProgramSpec
+from evolve.records.workspace import WorkspaceSpec
 from evolve.sandbox.box import Box
 from evolve.sandbox.gateway.account import SessionLimits, Upstream
 
 COMMON: dict[str, Any] = {"binary": "x", "version": "1", "upstream": {"base_url": "http://127.0.0.1:9"}}
-CLAUDE = ClaudeCode(ClaudeCodeSpec.model_validate({"adapter": "claude-code", "model": "m1", **COMMON}))
-CODEX = Codex(CodexSpec.model_validate({"adapter": "codex", "model": "m1", **COMMON}))
+CLAUDE = ClaudeCode(ProgramSpec.model_validate({"adapter": "claude-code", "model": "m1", **COMMON}))
+CODEX = Codex(ProgramSpec.model_validate({"adapter": "codex", "model": "m1", **COMMON}))
 
 
 def agent(adapter: Any) -> ContainedAgent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 import uuid
@@ -280,6 +281,16 @@ def test_an_old_model_name_is_sent_as_it_is(run_agent: Run) -> None:
         end = run_agent("claude", server.url, model="claude-sonnet-4-20250514")
     assert end.kind is None, end.detail
     assert {request["model"] for request in server.requests} == {"claude-sonnet-4-20250514"}
+
+
+def test_a_declaration_that_cannot_be_kept_is_refused(run_agent: Run) -> None:
+    for agent, settings, said in (
+        ("claude", {"model": "sonnet"}, "agent.model: 'sonnet' means another model tomorrow"),
+        ("codex", {"max_turns": 3}, "agent.max_turns: this program cannot be given it"),
+        ("codex", {"adapter": "codecs"}, "agent.adapter: 'codecs' is none of chat, command, claude-code, codex"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            run_agent(agent, "http://127.0.0.1:9", **settings)
 
 
 def test_a_missing_or_wrong_program_is_found_before_anything_is_spent(run_agent: Run, tmp_path: Path) -> None:

@@ -102,7 +102,6 @@ def test_a_folder_that_is_not_there_is_found_before_anything_is_spent(run_agent:
         ({"output": "text", "reply": "("}, "not a regular expression"),
         ({"output": "text", "reply": None}, "only JSON output has pointers"),
         ({"command": ["x", "{token}"]}, "belongs in env alone"),
-        ({"model": "sonnet"}, "give the full name"),
         ({"model": "gpt-latest"}, "give the full name"),
         ({"skills_path": "../out"}, "not a path inside"),
         ({"env": {"A B": "x"}}, "String should match pattern"),

@@ -195,7 +195,7 @@ def test_a_value_of_another_type_is_not_bent_into_shape(tmp_path: Path, line: st
 @pytest.mark.parametrize(
     ("agent", "said"),
     [
-        ("{adapter: caht, model: m}", "agent: 'caht' is none of 'chat', 'claude-code', 'codex', 'command'"),
+        ("{adapter: caht, model: m}", "agent: adapter 'caht' is neither chat nor a program, which has binary, version"),
         ("{adapter: chat, model: m, adaptor: x}", "agent.adaptor: unknown key"),
         ("{adapter: chat, model: m, temperature: hot}", "agent.temperature: "),
     ],

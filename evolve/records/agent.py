@@ -1,0 +1,134 @@
+"""The ``agent`` of ``evolve.yaml``: whose skills are improved."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, TypeAdapter, model_validator
+
+from evolve.records.base import Identifier, Record
+from evolve.records.checks import RelativePath
+from evolve.records.prices import TokenPrice
+
+EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class ChatAgentSpec(Record):
+    """The embedded agent: one turn of a model of ``models``."""
+
+    adapter: Literal["chat"] = "chat"
+    model: Identifier
+    temperature: float = Field(default=0.7, ge=0, le=2)
+
+
+class UpstreamSpec(Record):
+    """Where the model of a program answers; the gateway alone knows the key."""
+
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")]
+    key_env: EnvironmentName | None = Field(default=None, description="The environment variable that holds the key.")
+
+
+def _full_name(model: str) -> str:
+    if model in ("default", "best", "auto", "latest") or model.endswith("-latest"):
+        raise ValueError(f"{model!r} means another model tomorrow; give the full name")
+    return model
+
+
+ModelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$"), AfterValidator(_full_name)]
+
+
+class ProgramSpec(Record):
+    """An agent that is a program of its own; how it is asked and read is known by its adapter's name."""
+
+    adapter: Identifier
+    model: ModelName
+    binary: str = Field(description="The program: a path, or a name on PATH.")
+    version: str = Field(description="Its exact version; another one is refused.")
+    upstream: UpstreamSpec
+    effort: Literal["minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    max_calls: int = Field(default=100, ge=1, le=10_000, description="Model calls that one session may make.")
+    max_usd: float | None = Field(default=1, gt=0, description="Money that one session may cost; null: no limit.")
+    idle_s: float = Field(default=300, gt=0, le=86_400, description="Seconds that it may be silent.")
+    record: bool = Field(default=False, description="Keep what the model answered, to be replayed offline.")
+    replay: str | None = Field(default=None, description="A sweep whose recordings answer in place of the model.")
+    price: TokenPrice | None = Field(default=None, description="What the model charges, if prices.yaml does not know.")
+    tools: tuple[str, ...] | None = Field(default=None, description="The tools it is given; by default its adapter's.")
+    max_turns: int | None = Field(default=None, ge=1, le=1000, description="Turns of a session.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_program_at_all(cls, value: Any) -> Any:
+        lacking = [name for name in ("binary", "version", "upstream") if isinstance(value, dict) and name not in value]
+        if len(lacking) == 3:
+            adapter = value.get("adapter")
+            raise ValueError(f"adapter {adapter!r} is neither chat nor a program, which has {', '.join(lacking)}")
+        return value
+
+
+def _a_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return text
+
+
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~0|~1)*)*$")]
+
+
+class UsagePointers(Record):
+    """Where in a program's JSON output its usage stands; input includes what was cached."""
+
+    input: Pointer
+    output: Pointer
+    cached: Pointer | None = None
+
+
+class CommandSpec(ProgramSpec):
+    """Any other program. Placeholders: {install} {gateway} {model} {token} {work} {home} {prompt_file}."""
+
+    adapter: Literal["command"]
+    install: str = Field(description="The folder of the program, mounted read-only; {install} is its path inside.")
+    command: tuple[str, ...] = Field(min_length=1, description="The command; the prompt comes on standard input.")
+    env: dict[EnvironmentName, str] = Field(default={}, description="The environment; {token} may stand here alone.")
+    home_files: dict[RelativePath, str] = Field(default={}, description="Files of its private home, as its settings.")
+    skills_path: RelativePath = Field(description="Where in its home it looks for skills.")
+    output: Literal["text", "json"] = Field(default="text", description="json: one value, or one a line.")
+    reply: str | None = Field(
+        default=None, description="Of JSON: a pointer. Of text: a regular expression; without one, all of it."
+    )
+    usage: UsagePointers | None = Field(default=None, description="Without it, the gateway's account alone counts.")
+
+    @model_validator(mode="after")
+    def _reply_fits_the_output(self) -> Self:
+        if self.output == "json":
+            TypeAdapter(Pointer).validate_python(self.reply or "")
+            if not self.reply:
+                raise ValueError("reply: JSON output needs a pointer to the reply, as /result")
+        elif self.reply is not None:
+            _a_pattern(self.reply)
+        if self.usage is not None and self.output != "json":
+            raise ValueError("usage: only JSON output has pointers")
+        if any("{token}" in part for part in (*self.command, *self.home_files.values())):
+            raise ValueError("{token} belongs in env alone: a command line can be read by others")
+        return self
+
+
+def _adapter_of(value: Any) -> str:
+    if isinstance(value, dict):
+        return str(value.get("adapter", "chat"))
+    return str(getattr(value, "adapter", "chat"))
+
+
+def _variant_of(value: Any) -> str:
+    adapter = _adapter_of(value)
+    return adapter if adapter in ("chat", "command") else "program"
+
+
+AgentSpec = Annotated[
+    Annotated[ChatAgentSpec, Tag("chat")]
+    | Annotated[CommandSpec, Tag("command")]
+    | Annotated[ProgramSpec, Tag("program")],
+    Discriminator(_variant_of),
+]
