@@ -37,6 +37,8 @@ def test_a_plan_is_added_up_before_anything_is_spent(
     assert (value["cells"], value["to_pay"], value["canaries"], value["reused"]) == (48, 25, 1, 23)
     assert 0 < value["expected_micros"] < value["upper_micros"]
     assert value["saved_micros"] > 0
+    limited = evolve("benchmark", overlay, "--plan", "--json", "--max-usd", "0.02").json()["totals"]
+    assert limited["upper_micros"] + limited["drift_micros"] <= 20_000 < value["upper_micros"]
     text = evolve("benchmark", overlay, "--plan").out
     assert "48 cells: 24 fresh, 1 canary, 23 reuse" in text
     assert "reuse saves: 0.00" in text

@@ -14,10 +14,12 @@ COUNT = 24
 
 
 def books(open_cells: set[int]) -> Any:
+    """Return the books of a sweep whose open cells have no row until they are taken out of the set."""
     cells = [SimpleNamespace(index=index, action="fresh") for index in range(COUNT)]
 
     def rows(folded: set[int] | None) -> list[int]:
-        return [cell.index for cell in cells if folded is None or cell.index in folded]
+        counted = range(COUNT) if folded is None else sorted(folded)
+        return [index for index in counted if index not in open_cells]
 
     return SimpleNamespace(
         plan=SimpleNamespace(cells=cells),
@@ -29,10 +31,12 @@ def books(open_cells: set[int]) -> Any:
 
 def ends_at(open_cells: set[int], needed: int) -> int | None:
     """Fold what is open in plan order and return where enough is known."""
-    found = books(open_cells)
+    left = set(open_cells)
+    found = books(left)
     frontier = _Frontier(found, lambda rows: len(rows) >= needed)
     if not frontier.advance():
         for cell in found.to_pay():
+            left.discard(cell.index)
             if frontier.advance(cell):
                 break
     return frontier.stopped_at

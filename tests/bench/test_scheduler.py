@@ -64,6 +64,7 @@ class NoteBook:
     entered: list[int] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     outages: list[str] = field(default_factory=list)
+    voided: int = 0
     _attempts: dict[int, int] = field(default_factory=dict)
 
     def lease(self, cell: PlannedCell) -> CellSpec:
@@ -79,7 +80,7 @@ class NoteBook:
         self.cancelled.append(spec.cell.index)
 
     def voids(self, cell: PlannedCell) -> int:
-        return 0
+        return self.voided
 
     def outage(self, reason: str) -> None:
         self.outages.append(reason)
@@ -213,6 +214,29 @@ def test_a_streak_of_systemic_failures_stops_everything(workers: int) -> None:
     assert run.breaker == "5 cells in a row failed with session-error: down"
     assert run.folded == [0, 1, 2, 3, 4]
     assert len(run.books.leased) <= 4 + 5 + 3 * WINDOW_FACTOR * workers
+
+
+@pytest.mark.parametrize(("before", "attempts"), [(0, 3), (1, 2), (2, 1)])
+def test_what_voided_in_earlier_runs_counts_towards_the_attempts(before: int, attempts: int) -> None:
+    books = NoteBook(voided=before)
+    executor = ShuffledExecutor(Script({0: [ErrorKind.SESSION_ERROR]}), 1, 0)
+    scheduler = Scheduler(executor, books, Breaker(9), Budget(Limits()), 3, lambda _: 0, lambda *_: False)
+    scheduler.run(CELLS[:1])
+    assert len(books.leased) == attempts
+
+
+def test_closing_waits_for_what_is_being_prepared() -> None:
+    made: list[int] = []
+
+    def prepare(cell: PlannedCell) -> None:
+        time.sleep(0.2)
+        made.append(cell.index)
+
+    executor = ThreadExecutor(Script().attempt, 1, prepare)
+    executor.prepare(CELLS[0])
+    time.sleep(0.05)
+    executor.close()
+    assert made == [0]
 
 
 def test_a_refused_account_stops_at_once() -> None:

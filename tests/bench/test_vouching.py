@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from evolve.bench.journal import read_events, read_state
+from evolve.bench.measured import measured_rows
 from evolve.models.base import ModelFault
 from tests.bench.test_runner import write_overlay
 from tests.conftest import CommandLine
@@ -81,6 +82,16 @@ def test_a_source_that_ends_early_afterwards_still_vouches_for_what_it_gave(
     assert read_state(workspace / "results/sweeps" / first / "journal.jsonl").stopped_at is not None
     ran = evolve("audit", "--all")
     assert ran.code == 0, ran.out
+
+
+def test_rows_that_did_not_count_in_an_early_end_may_still_be_reused(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("benchmark", write_overlay(workspace), "--workers", "8", "--stop-when-decided")
+    sweep = sweeps(workspace)[0]
+    state = read_state(sweep / "journal.jsonl")
+    counted = len((sweep / "rows.jsonl").read_text().splitlines())
+    assert len(measured_rows(sweep)) == len(state.settled) > counted
 
 
 def test_a_sweep_needs_its_sources_no_more_once_it_has_begun(

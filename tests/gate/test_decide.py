@@ -349,6 +349,15 @@ def test_what_has_won_already_is_promoted_with_the_worst_of_the_rest_as_its_figu
     assert stopped.estimates[0].value == pytest.approx(33.3, abs=0.1)
 
 
+def test_a_void_cell_leaves_everything_open() -> None:
+    rows = task_rows("t-0", (3, 0))
+    assert is_decided(given_of(rows, 8))
+    void = task_rows("t-1", (3, 3))[0].model_copy(update={"kind": ErrorKind.SESSION_ERROR, "resolved": False})
+    assert not is_decided(given_of([*rows, void], 8))
+    stopped = decide(replace(given_of([*rows, void], 8), stopped_early=True))
+    assert stopped.outcome is Outcome.INSUFFICIENT_EVIDENCE
+
+
 def test_a_lost_task_ends_it_at_once_and_says_what_was_measured() -> None:
     rows = task_rows("t-0", (3, 0))
     stopped = decide(replace(given_of(rows, 8), stopped_early=True))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evolve.cli import bench_opening
 from evolve.corpus.loading import load_corpus
 from evolve.errors import BusyError, EnvironmentFault, EvidenceFault, InputError
 from evolve.files import write_atomic, writer_lock
@@ -16,10 +17,12 @@ from evolve.promote.evidence import PROMOTION_FILE, Evidence
 from evolve.promote.git import Repository
 from evolve.promote.ledger import read_ledger
 from evolve.records.base import jsonl_bytes
+from evolve.sandbox.host import Host
 from evolve.workspace import find_workspace
+from tests.bench.test_runner import write_overlay
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
-from tests.worlds import git
+from tests.worlds import ScriptedModel, git
 
 
 def attempt(measured: Measured, evidence: Evidence | None = None) -> str:
@@ -35,6 +38,27 @@ def refusal(measured: Measured, evidence: Evidence | None = None) -> str:
     assert git(measured.root, "rev-parse", "HEAD") == head
     assert measured.skill.read_bytes() == text
     return fault.value.code
+
+
+def test_what_no_canary_vouches_for_is_not_promoted(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evolve.promote.apply.unvouched_arms", lambda *_: {"incumbent": "no canary vouches for them"})
+    assert refusal(measured) == "unvouched"
+
+
+def test_rows_that_were_graded_without_containment_are_not_promoted(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for oracle in workspace.glob("corpus/*/oracle/oracle.yaml"):
+        check = '  - {id: ran, kind: command, argv: ["{python}", "-c", "pass"], rule: Reply with the number.}\n'
+        oracle.write_text(oracle.read_text() + check)
+    git(workspace, "commit", "--quiet", "--all", "--message", "Run something")
+    monkeypatch.setattr(bench_opening, "choose_sandbox", lambda: (Host(), "none"))
+    overlay = write_overlay(workspace)
+    ran = evolve("benchmark", overlay, "--json")
+    assert ran.json()["decision"]["outcome"] == "promote", ran.err
+    ran = evolve("promote", overlay)
+    assert ran.code == 1
+    assert "graded without containment" in ran.err
 
 
 def test_a_promotion_commits_the_skill_its_evidence_and_the_ledger_and_nothing_else(
