@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +18,8 @@ from evolve.models.base import ChatReply, ChatRequest
 
 SPLITS = {"train": 3, "selection": 3, "sealed": 8}
 RULE = "Reply with the number in angle brackets, nothing else."
+
+EVERY_CALL: Container[int] = range(1, 1_000_000)
 
 Answer = Callable[[str, str, int], str]
 
@@ -35,6 +37,16 @@ def follow_the_skill(system: str, user: str, seed: int) -> str:
     if "angle brackets" in system:
         return f"<{number}>" if seed % 2 else number
     return f"The number is {number}."
+
+
+def raising(error: BaseException, calls: Container[int] = EVERY_CALL) -> Callable[[int], None]:
+    """Return a ``before`` that raises at the calls with these numbers, of which the first is 1."""
+
+    def raise_it(call: int) -> None:
+        if call in calls:
+            raise error
+
+    return raise_it
 
 
 @dataclass

@@ -179,5 +179,6 @@ def append_member(wheel: Path, member: str, target: IO[bytes], *, max_bytes: int
                     if max_bytes < 0:
                         raise DownloadFault(f"{member} is larger than what is expected")
                     target.write(block)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    # A member that is encrypted or packed in a way unknown here is a RuntimeError.
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise DownloadFault(f"not a readable wheel: {error}") from error

@@ -154,11 +154,11 @@ class Box:
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                _wait_for_all(inner)
                 with contextlib.suppress(OSError):
                     if process.stdin is not None:
                         process.stdin.close()
+                process.wait()
+                _wait_for_all(inner)
         return BoxEnd(process.returncode if stop is None else None, stop, time.monotonic() - started)
 
 

@@ -21,7 +21,7 @@ from evolve.records.base import read_jsonl
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Row
 from tests.conftest import CommandLine
-from tests.worlds import Answer, ModelServer, ScriptedModel, follow_the_skill, git, make_workspace
+from tests.worlds import Answer, ModelServer, ScriptedModel, follow_the_skill, git, make_workspace, raising
 
 OVERLAY = "overlays/by-hand"
 
@@ -77,11 +77,7 @@ def test_a_plan_costs_nothing_and_writes_nothing(workspace: Path, model: Scripte
 def test_a_failed_session_is_tried_again_and_every_attempt_is_kept(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def fail_twice(call: int) -> None:
-        if call in (3, 4):
-            raise ModelFault("the provider stumbled")
-
-    model.before = fail_twice
+    model.before = raising(ModelFault("the provider stumbled"), (3, 4))
     assert evolve("benchmark", write_overlay(workspace)).code == 0
     state = fold(read_events(sweep_of(workspace) / "journal.jsonl"))
     assert [row.kind for _, row in state.voided] == [ErrorKind.SESSION_ERROR] * 2
@@ -95,11 +91,7 @@ def test_a_failed_session_is_tried_again_and_every_attempt_is_kept(
 def test_a_timeout_counts_against_the_arm_and_is_not_tried_again(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def slow(call: int) -> None:
-        if call == 5:
-            raise ModelTimeout("no reply within 20 s")
-
-    model.before = slow
+    model.before = raising(ModelTimeout("no reply within 20 s"), [5])
     evolve("benchmark", write_overlay(workspace))
     kinds = [row.kind for row in rows_of(sweep_of(workspace))]
     assert kinds.count(ErrorKind.AGENT_TIMEOUT) == 1
@@ -109,11 +101,7 @@ def test_a_timeout_counts_against_the_arm_and_is_not_tried_again(
 def test_an_outage_stops_the_sweep_and_resume_pays_only_for_the_rest(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def down(call: int) -> None:
-        if call > 10:
-            raise ModelFault("the provider is down")
-
-    model.before = down
+    model.before = raising(ModelFault("the provider is down"), range(11, 1000))
     ran = evolve("benchmark", write_overlay(workspace))
     assert ran.code == 1
     assert "5 cells in a row failed with session-error: the provider is down" in ran.err
@@ -206,10 +194,7 @@ def test_a_second_writer_is_told_who_holds_the_sweep(
 ) -> None:
     overlay = write_overlay(workspace)
 
-    def interrupt(call: int) -> None:
-        raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt())
     assert evolve("benchmark", overlay).code == 130
     with writer_lock(sweep_of(workspace) / ".lock", "it"):
         ran = evolve("resume")
@@ -242,11 +227,7 @@ def test_a_full_disk_stops_the_sweep_and_loses_no_settled_row(
 
 
 def test_a_damaged_journal_is_refused_with_its_line(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    def interrupt(call: int) -> None:
-        if call == 6:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [6])
     evolve("benchmark", write_overlay(workspace))
     path = sweep_of(workspace) / "journal.jsonl"
     lines = path.read_bytes().split(b"\n")
@@ -434,10 +415,7 @@ def test_a_budget_of_money_is_never_broken(workspace: Path, model: ScriptedModel
 
 
 def test_a_refused_account_stops_at_the_first_cell(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    def refuse(call: int) -> None:
-        raise ModelFault("no credit", code="provider-refused")
-
-    model.before = refuse
+    model.before = raising(ModelFault("no credit", code="provider-refused"))
     ran = evolve("benchmark", write_overlay(workspace))
     assert ran.code == 1
     assert "the provider refuses: no credit" in ran.err
@@ -449,10 +427,7 @@ def test_a_source_that_is_gone_means_that_its_cell_is_run(
 ) -> None:
     overlay = reusing_workspace(workspace, evolve)
 
-    def interrupt(call: int) -> None:
-        raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt())
     assert evolve("benchmark", overlay).code == 130
     sweeps = (workspace / "results/sweeps").glob("sealed-*")
     old = next(path for path in sweeps if fold(read_events(path / "journal.jsonl")).finished)
@@ -470,11 +445,7 @@ def test_a_source_that_is_gone_means_that_its_cell_is_run(
 def test_a_lost_cell_counts_once_towards_the_number_of_cells(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call == 5:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [5])
     assert evolve("benchmark", write_overlay(workspace), "--max-cells", "48").code == 130
     model.before = lambda call: None
     assert evolve("resume", "--max-cells", "48").code == 0

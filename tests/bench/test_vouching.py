@@ -15,7 +15,7 @@ from evolve.bench.measured import measured_rows
 from evolve.models.base import ModelFault
 from tests.bench.test_runner import write_overlay
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel, follow_the_skill, make_workspace
+from tests.worlds import ScriptedModel, follow_the_skill, make_workspace, raising
 
 
 def solve_everything(system: str, user: str, seed: int) -> str:
@@ -58,11 +58,7 @@ def test_a_canary_that_could_not_be_measured_vouches_for_nothing(
     model.answer = solve_everything
     model.requests.clear()
 
-    def stumble(call: int) -> None:
-        if call <= 3:
-            raise ModelFault("the provider stumbled")
-
-    model.before = stumble
+    model.before = raising(ModelFault("the provider stumbled"), range(1, 4))
     ran = evolve("benchmark", other_overlay(workspace), "--json")
     assert "a canary could not be measured" in ran.err
     assert ran.json()["decision"]["outcome"] == "insufficient_evidence"

@@ -11,7 +11,7 @@ from evolve.bench.journal import Spent, read_state
 from evolve.models.base import ModelFault
 from tests.bench.test_runner import OVERLAY, sweep_of, write_overlay
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel
+from tests.worlds import ScriptedModel, raising
 
 PRICED = "model: scripted, price: {input_usd: 10, output_usd: 10}}"
 
@@ -54,11 +54,7 @@ def test_a_resumed_sweep_warms_up_only_what_it_still_pays_for(
 def test_a_warm_up_that_was_interrupted_stays_on_the_books(
     warm: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call == 2:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [2])
     assert evolve("benchmark", write_overlay(warm)).code == 130
     model.before = lambda call: None
     assert evolve("resume").code == 0
@@ -86,10 +82,7 @@ def test_no_warm_up_is_paid_for_when_no_cell_may_follow(
 
 
 def test_a_refused_account_is_met_by_the_warm_up(warm: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    def refuse(call: int) -> None:
-        raise ModelFault("no credit", code="provider-refused")
-
-    model.before = refuse
+    model.before = raising(ModelFault("no credit", code="provider-refused"))
     ran = evolve("benchmark", write_overlay(warm))
     assert ran.code == 1
     assert "the provider refuses: no credit" in ran.err
@@ -97,11 +90,7 @@ def test_a_refused_account_is_met_by_the_warm_up(warm: Path, model: ScriptedMode
 
 
 def test_a_warm_up_that_fails_is_told_and_does_not_count(warm: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    def stumble(call: int) -> None:
-        if call == 1:
-            raise ModelFault("the provider stumbled")
-
-    model.before = stumble
+    model.before = raising(ModelFault("the provider stumbled"), [1])
     ran = evolve("benchmark", write_overlay(warm))
     assert ran.code == 0
     assert "failed (session-error: the provider stumbled); going on" in ran.err
@@ -118,11 +107,7 @@ def test_a_cold_sweep_has_none(workspace: Path, model: ScriptedModel, evolve: Co
 def test_an_interrupted_attempt_of_unknown_cost_is_unknown_never_free(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call == 5:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [5])
     assert evolve("benchmark", write_overlay(workspace)).code == 130
     assert read_state(sweep_of(workspace) / "journal.jsonl").spent == []
     model.before = lambda call: None

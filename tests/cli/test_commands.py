@@ -13,7 +13,7 @@ from evolve.records.schemas import FORMATS
 from evolve.sandbox import choose
 from evolve.sandbox.host import Host
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel, git, write_skill
+from tests.worlds import ScriptedModel, git, raising, write_skill
 
 
 def test_init_makes_a_workspace_that_checks(
@@ -153,11 +153,7 @@ def test_an_operator_without_a_proposal_says_why(workspace: Path, model: Scripte
 
 
 def test_a_reflecting_model_that_fails_is_told(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    def fail(call: int) -> None:
-        if call > 3:
-            raise ModelFault("gone")
-
-    model.before = fail
+    model.before = raising(ModelFault("gone"), range(4, 1000))
     ran = evolve("propose", "--operator", "reflect")
     assert ran.code == 2
     assert "no proposal from reflect: the model failed: gone" in ran.err
@@ -255,11 +251,7 @@ def test_resume_of_what_is_finished_shows_it(workspace: Path, model: ScriptedMod
 
 
 def test_resume_of_a_train_sweep(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
-    def interrupt(call: int) -> None:
-        if call == 2:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [2])
     assert evolve("propose", "--operator", "demonstrate").code == 130
     ran = evolve("resume")
     assert ran.code == 0
@@ -276,11 +268,7 @@ def test_resume_of_a_train_sweep(workspace: Path, model: ScriptedModel, evolve: 
 def test_a_sweep_of_something_that_changed_is_not_resumed(
     workspace: Path, model: ScriptedModel, evolve: CommandLine, path: str, old: str, new: str
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call == 2:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [2])
     assert evolve("benchmark", _overlay(workspace)).code == 130
     file = workspace / path
     file.write_text(file.read_text().replace(old, new))
@@ -292,11 +280,7 @@ def test_a_sweep_of_something_that_changed_is_not_resumed(
 def test_a_train_sweep_of_something_that_changed_is_not_resumed(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call == 2:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [2])
     assert evolve("propose", "--operator", "demonstrate").code == 130
     model.name = "another"
     assert "the agent or its model is not what it was" in evolve("resume").err

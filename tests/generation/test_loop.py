@@ -12,7 +12,7 @@ from evolve.models.base import ModelFault, ModelTimeout
 from evolve.records.base import read_json
 from evolve.records.generation import Generation
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel, git, make_workspace, write_skill
+from tests.worlds import ScriptedModel, git, make_workspace, raising, write_skill
 
 
 def newest(root: Path) -> Generation:
@@ -121,12 +121,8 @@ def test_an_interrupted_generation_resumes_to_the_same_decision_and_pays_no_cell
     assert evolve("generation", "--apply").code == 0
     calls, wanted = len(model.requests), newest(undisturbed)
 
-    def interrupt(call: int) -> None:
-        if call == stop:
-            raise KeyboardInterrupt
-
     model.requests.clear()
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [stop])
     root = make_workspace(tmp_path / "interrupted")
     monkeypatch.chdir(root)
     ran = evolve("generation", "--apply")
@@ -146,11 +142,7 @@ def test_an_interrupted_generation_resumes_to_the_same_decision_and_pays_no_cell
 def test_a_generation_of_another_text_is_not_resumed(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call == 8:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [8])
     assert evolve("generation").code == 130
     write_skill(workspace, "bracket", "You give the number back. Be brief.")
     ran = evolve("resume")
@@ -215,11 +207,7 @@ def test_a_policy_is_chosen_before_the_rows_are_seen(
     overlay = evolve("propose", "--operator", "lesson", "--json").json()[0]["overlay"]
     model.requests.clear()
 
-    def interrupt(call: int) -> None:
-        if call == 42:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [42])
     assert evolve("benchmark", overlay).code == 130
     (workspace / "promotion/policy.yaml").write_text("schema: evolve/policy@1\nmin_improvement_pct: 1\n")
     ran = evolve("resume")
@@ -234,11 +222,7 @@ def test_a_sweep_that_is_thrown_away_and_measured_again_is_another_look(
     overlay = evolve("propose", "--operator", "demonstrate", "--json").json()[0]["overlay"]
     model.requests.clear()
 
-    def interrupt(call: int) -> None:
-        if call == 42:
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), [42])
     assert evolve("benchmark", overlay).code == 130
     shutil.rmtree(workspace / "results")
     value = evolve("benchmark", overlay, "--json").json()
@@ -276,11 +260,7 @@ def test_two_generations_with_the_same_finalist_measure_it_once(
 def test_a_given_up_generation_does_not_stand_in_the_way_of_an_older_one(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def interrupt(call: int) -> None:
-        if call in (5, 14):
-            raise KeyboardInterrupt
-
-    model.before = interrupt
+    model.before = raising(KeyboardInterrupt(), (5, 14))
     for _ in range(2):
         assert evolve("generation").code == 130
     shutil.rmtree(workspace / "results/generations/g0002/overlays")
@@ -307,10 +287,7 @@ def test_a_generation_that_is_refused_as_busy_leaves_no_folder(
 def test_cells_that_all_run_out_of_time_say_nothing_about_a_skill(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def slow(call: int) -> None:
-        raise ModelTimeout("no reply within 20 s")
-
-    model.before = slow
+    model.before = raising(ModelTimeout("no reply within 20 s"))
     ran = evolve("generation")
     assert ran.code == 1
     assert "every train cell of bracket ran out of time" in ran.err
@@ -320,10 +297,7 @@ def test_cells_that_all_run_out_of_time_say_nothing_about_a_skill(
 def test_an_outage_in_a_generation_names_the_generation(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def down(call: int) -> None:
-        raise ModelFault("down")
-
-    model.before = down
+    model.before = raising(ModelFault("down"))
     ran = evolve("generation")
     assert ran.code == 1
     assert "evolve resume g0001" in ran.err

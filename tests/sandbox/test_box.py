@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -201,3 +203,23 @@ def test_the_supervisor_needs_nothing_but_the_standard_library() -> None:
     source = (Path(sys.modules[Box.__module__].__file__ or "").parent / "inside.py").read_text()
     imports = {line.split()[1] for line in source.splitlines() if line.startswith(("import ", "from "))}
     assert imports <= {"contextlib", "os", "resource", "signal", "socket", "subprocess", "sys", "threading"}
+
+
+def test_a_run_ends_only_when_the_first_process_inside_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["sleep", "60"]) as lingering:
+        monkeypatch.setattr("evolve.sandbox.box._inner_process", lambda info: os.pidfd_open(lingering.pid))
+        end, _ = run(tmp_path, "pass")
+        ended = lingering.poll()
+        lingering.kill()
+    assert (end.exit_code, ended) == (0, -signal.SIGKILL)
+
+
+def test_a_box_that_cannot_be_ended_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evolve.sandbox.box.GONE_S", 0.01)
+    reading, writing = os.pipe()
+    monkeypatch.setattr("evolve.sandbox.box._inner_process", lambda info: reading)
+    monkeypatch.setattr("evolve.sandbox.box.signal.pidfd_send_signal", lambda descriptor, number: None)
+    with pytest.raises(EnvironmentFault, match="could not be ended") as caught:
+        run(tmp_path, "pass")
+    os.close(writing)
+    assert caught.value.code == "survivors"
