@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ class Skill:
     @property
     def fingerprint(self) -> str:
         """Digest of every file that an arm with this skill alone loads."""
-        return sha256_json({self.name: self.files.digest})
+        return fingerprint_of((self,))
 
     @property
     def text(self) -> str:
@@ -37,6 +38,11 @@ class Skill:
     def body(self) -> str:
         """SKILL.md without its frontmatter."""
         return split_frontmatter(self.text)[1]
+
+
+def fingerprint_of(skills: Iterable[Skill]) -> str:
+    """Return the digest of every file of some skills, in any order."""
+    return sha256_json({skill.name: skill.files.digest for skill in skills})
 
 
 def installed_fingerprint(skills: Path) -> str:

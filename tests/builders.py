@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from evolve.bench.plan import Group, PlanArm, SweepRequest
+from evolve.bench.arms import PlanArm
+from evolve.bench.plan import Group, SweepRequest
 from evolve.corpus.loading import Corpus, LoadedTask
 from evolve.digest import sha256_json
 from evolve.models.base import ChatReply, ChatRequest

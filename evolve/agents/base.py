@@ -13,12 +13,24 @@ from evolve.records.task import Limits, Task
 
 @dataclass(frozen=True)
 class Session:
-    """One attempt: the task, its folder, the folder of installed skills, and the shared seed."""
+    """One attempt.
+
+    Args:
+        task: What is asked.
+        work: The folder with the task's files.
+        skills: The folder of installed skills.
+        seed: The seed that all arms share.
+        expects: The skill that must be seen to be used, if the arm has one.
+        warm_up: Whether it is thrown away, so that nothing but a first call matters.
+
+    """
 
     task: Task
     work: Path
     skills: Path
     seed: int
+    expects: str | None = None
+    warm_up: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from evolve.agents.chat import ChatAgent
 from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import price_of
-from evolve.records.agent import ChatAgentSpec, CommandSpec, ProgramSpec
+from evolve.records.agent import AgentSpec, ChatAgentSpec, CommandSpec, ProgramSpec
+from evolve.records.prices import TokenPrice
 from evolve.records.workspace import WorkspaceSpec
 from evolve.redact import register_secret
 
@@ -25,12 +26,17 @@ NOT_SETTINGS = {"adapter", "binary", "install", "version", "upstream", "price", 
 
 
 def build_agent(
-    spec: WorkspaceSpec, root: Path, model: Callable[[str], ChatModel], tapes: TapeOf | None = None
+    workspace: WorkspaceSpec,
+    spec: AgentSpec,
+    root: Path,
+    model: Callable[[str], ChatModel],
+    tapes: TapeOf | None = None,
 ) -> Agent:
-    """Return the agent of a workspace; a program is found and its containment proven before anything is spent.
+    """Return an agent of a workspace; a program is found and its containment proven before anything is spent.
 
     Args:
-        spec: The workspace.
+        workspace: The workspace.
+        spec: The agent: that of the workspace, or that of an arm.
         root: Its folder, to which paths are relative.
         model: Builds a model of ``models`` by its name.
         tapes: Finds the recording of a cell, where the agent is to be replayed.
@@ -40,10 +46,10 @@ def build_agent(
         EnvironmentFault: The program, the key or the containment is missing.
 
     """
-    if isinstance(spec.agent, ChatAgentSpec):
-        agent = spec.agent
-        return ChatAgent(model(agent.model), temperature=agent.temperature, price=price_of(spec, agent.model))
-    return _build_program(spec.agent, root, tapes)
+    if isinstance(spec, ChatAgentSpec):
+        price = price_of(workspace, spec.model)
+        return ChatAgent(model(spec.model), temperature=spec.temperature, price=price, append=spec.append)
+    return _build_program(spec, root, tapes, workspace.prices)
 
 
 def _adapter(spec: ProgramSpec, root: Path) -> Adapter:
@@ -66,7 +72,7 @@ def _adapter(spec: ProgramSpec, root: Path) -> Adapter:
     return known[spec.adapter](spec)
 
 
-def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None) -> Agent:
+def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None, prices: Mapping[str, TokenPrice]) -> Agent:
     from evolve.agents.contained import ContainedAgent, find_program, located
     from evolve.agents.prices import price_table
     from evolve.sandbox.box_preflight import find_box
@@ -75,11 +81,11 @@ def _build_program(spec: ProgramSpec, root: Path, tapes: TapeOf | None) -> Agent
     adapter = _adapter(spec, root)
     if (unfit := adapter.unfit()) is not None:
         raise InputError(f"evolve.yaml: agent.{unfit}", code="unfit-agent")
-    price = spec.price or price_table().models.get(spec.model)
+    price = spec.price or prices.get(spec.model) or price_table().models.get(spec.model)
     if price is None and spec.max_usd is not None:
         raise InputError(
             f"evolve.yaml: agent.max_usd: the price of {spec.model} is not known",
-            hint="give agent.price (input_usd, output_usd), or set agent.max_usd: null",
+            hint="say it in prices (input_usd, output_usd), or set agent.max_usd: null",
             code="unknown-price",
         )
     return ContainedAgent(

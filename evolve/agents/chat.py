@@ -25,8 +25,9 @@ REFUSALS = frozenset({"provider-refused", "missing-key", "bad-key", "missing-run
 class ChatAgent:
     """An agent of one turn over any chat model; it runs no command."""
 
-    def __init__(self, model: ChatModel, *, temperature: float, price: Price | None) -> None:
-        """Take a model, its sampling temperature, and its price; without a price, costs are unknown."""
+    def __init__(self, model: ChatModel, *, temperature: float, price: Price | None, append: str | None = None) -> None:
+        """Take a model, its temperature, its price (costs are unknown without), and text for the system prompt."""
+        self._append = append
         self._model = model
         self._temperature = temperature
         self._price = price
@@ -35,7 +36,9 @@ class ChatAgent:
     def identity(self) -> dict[str, Any]:
         """The adapter, its sampling, and the model's own identity."""
         model = dict(self._model.identity)
+        append = {} if self._append is None else {"append": self._append}
         return {
+            **append,
             "adapter": "chat",
             "adapter_version": ADAPTER_VERSION,
             "temperature": str(self._temperature),
@@ -64,14 +67,15 @@ class ChatAgent:
         return SessionEnd(text, usage)
 
     def _request(self, session: Session) -> ChatRequest:
-        system = "\n\n".join(
+        bodies = [
             split_frontmatter((folder / SKILL_FILE).read_text(encoding="utf-8"))[1]
             for folder in sorted(session.skills.iterdir())
-        )
+        ]
+        system = "\n\n".join([*bodies, *([self._append] if self._append else [])])
         user = user_message(session.task.prompt, Snapshot.read(session.work).texts())
         limits = session.task.limits
         return ChatRequest(
-            messages=(Message("system", system), Message("user", user)),
+            messages=(*((Message("system", system),) if system else ()), Message("user", user)),
             max_output_tokens=limits.max_output_tokens,
             temperature=self._temperature,
             seed=session.seed,
@@ -100,6 +104,7 @@ class ChatAgent:
         """Return the most that one call can cost: no token is shorter than a byte."""
         if self._price is None:
             return None
+        prompt_bytes += len((self._append or "").encode())
         return self._price.micros(prompt_bytes + TEMPLATE_TOKENS, 0, limits.max_output_tokens)
 
     def close(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from evolve.agents.base import Agent, Session, SessionEnd
+from evolve.bench.arms import PlanArm
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import foreign_tree_digest, sha256_bytes
 from evolve.errors import EvolveError
@@ -57,12 +58,14 @@ class Room:
     root: Path
 
     @classmethod
-    def make(cls, task: LoadedTask, skill: Skill, scratch: Path | None = None) -> Room:
+    def make(cls, task: LoadedTask, skills: Iterable[Skill], scratch: Path | None = None) -> Room:
         """Make a fresh one below a scratch folder."""
         room = cls(Path(tempfile.mkdtemp(prefix="evolve-cell-", dir=scratch)))
         try:
             task.seed.write_scratch(room.work)
-            skill.files.write_scratch(room.skills / skill.name)
+            room.skills.mkdir()
+            for skill in skills:
+                skill.files.write_scratch(room.skills / skill.name)
         except BaseException:
             room.remove()
             raise
@@ -84,7 +87,13 @@ class Room:
 
 
 def _measure(
-    cell: PlannedCell, task: LoadedTask, room: Room, agent: Agent, sandbox: Sandbox, phase: Callable[[Phase], None]
+    cell: PlannedCell,
+    task: LoadedTask,
+    room: Room,
+    agent: Agent,
+    expects: str | None,
+    sandbox: Sandbox,
+    phase: Callable[[Phase], None],
 ) -> _Measured:
     expected = cell.identity.fingerprint
     if installed_fingerprint(room.skills) != expected:
@@ -92,7 +101,8 @@ def _measure(
             SessionEnd("", usage=_NO_USAGE), ErrorKind.CONTAMINATED, "the installed skill is not the planned one"
         )
     phase("agent")
-    end = agent.run(Session(task=task.task, work=room.work, skills=room.skills, seed=cell.identity.seed))
+    session = Session(task=task.task, work=room.work, skills=room.skills, seed=cell.identity.seed, expects=expects)
+    end = agent.run(session)
     if installed_fingerprint(room.skills) != expected:
         return _Measured(end, ErrorKind.CONTAMINATED, "the skill changed while the agent ran")
     if end.kind is not None:
@@ -123,7 +133,7 @@ def _graded(
 def run_cell(
     cell: PlannedCell,
     task: LoadedTask,
-    skill: Skill,
+    arm: PlanArm,
     agent: Agent,
     sandbox: Sandbox,
     *,
@@ -136,7 +146,7 @@ def run_cell(
     Args:
         cell: What is measured.
         task: Its task.
-        skill: The skill of its arm.
+        arm: Its arm.
         agent: Who works.
         sandbox: Where what was written is executed by checks.
         attempt: The number of this attempt, from 1.
@@ -147,8 +157,8 @@ def run_cell(
     room: Room | None = None
     try:
         phase("workspace")
-        room = make_room() if make_room else Room.make(task, skill)
-        measured = _measure(cell, task, room, agent, sandbox, phase)
+        room = make_room() if make_room else Room.make(task, arm.loaded)
+        measured = _measure(cell, task, room, agent, arm.expects, sandbox, phase)
     except (EvolveError, OSError) as error:
         measured = _Measured(SessionEnd("", usage=_NO_USAGE), ErrorKind.INFRA_ERROR, str(error))
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evolve.bench.forecast import Forecast
@@ -39,39 +39,45 @@ class Totals:
 
 @dataclass(frozen=True)
 class History:
-    """What cells of one agent cost before, by task: medians, and the largest cost in micro-USD."""
+    """What cells cost before, by digest of the agent and task: medians, and the largest cost in micro-USD."""
 
-    seconds: Mapping[str, float]
-    micros: Mapping[str, float]
-    largest_micros: Mapping[str, int]
+    seconds: Mapping[tuple[str, str], float]
+    micros: Mapping[tuple[str, str], float]
+    largest_micros: Mapping[tuple[str, str], int]
 
     @classmethod
-    def of(cls, rows: Iterable[Row], agent_sha256: str) -> History:
-        """Summarise the fresh, valid rows of an agent."""
-        seconds: dict[str, list[float]] = {}
-        micros: dict[str, list[float]] = {}
+    def of(cls, rows: Iterable[Row], agents: Collection[str]) -> History:
+        """Summarise the fresh, valid rows of some agents."""
+        seconds: dict[tuple[str, str], list[float]] = {}
+        micros: dict[tuple[str, str], list[float]] = {}
         for row in rows:
-            if row.void or row.reused is not None or row.identity.agent_sha256 != agent_sha256:
+            if row.void or row.reused is not None or row.identity.agent_sha256 not in agents:
                 continue
+            key = (row.identity.agent_sha256, row.identity.task)
             if row.usage.session_ms is not None:
-                seconds.setdefault(row.identity.task, []).append(row.usage.session_ms / 1000)
+                seconds.setdefault(key, []).append(row.usage.session_ms / 1000)
             if row.usage.cost_usd_micros is not None:
-                micros.setdefault(row.identity.task, []).append(row.usage.cost_usd_micros)
-        return cls(_medians(seconds), _medians(micros), {task: round(max(found)) for task, found in micros.items()})
+                micros.setdefault(key, []).append(row.usage.cost_usd_micros)
+        return cls(_medians(seconds), _medians(micros), {key: round(max(found)) for key, found in micros.items()})
 
 
-def _medians(values: dict[str, list[float]]) -> dict[str, float]:
-    return {task: statistics.median(found) for task, found in values.items()}
+def _medians(values: dict[tuple[str, str], list[float]]) -> dict[tuple[str, str], float]:
+    return {key: statistics.median(found) for key, found in values.items()}
 
 
-def _expected(cells: Sequence[PlannedCell], known: Mapping[str, float]) -> float | None:
-    """Return the sum over cells; a task without history is taken for the median of those that have one."""
-    if not cells:
-        return 0
-    if not known:
+def _expected(cells: Sequence[PlannedCell], known: Mapping[tuple[str, str], float]) -> float | None:
+    """Return the sum over cells; a task without history is taken for the median of its agent's that have one.
+
+    It is unknown as soon as one cell's agent was never measured.
+    """
+    by_agent: dict[str, list[float]] = {}
+    for (agent, _), figure in known.items():
+        by_agent.setdefault(agent, []).append(figure)
+    usual = {agent: statistics.median(figures) for agent, figures in by_agent.items()}
+    keys = [(cell.identity.agent_sha256, cell.identity.task) for cell in cells]
+    if any(agent not in usual for agent, _ in keys):
         return None
-    usual = statistics.median(known.values())
-    return sum(known.get(cell.identity.task, usual) for cell in cells)
+    return sum(known.get(key, usual[key[0]]) for key in keys)
 
 
 def _sum(costs: Sequence[int | None]) -> int | None:

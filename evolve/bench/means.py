@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evolve.agents.base import Agent, Session, SessionEnd
+from evolve.bench.arms import PlanArm
 from evolve.bench.cell import Attempt, Room, run_cell
 from evolve.bench.progress import Progress
 from evolve.corpus.loading import LoadedTask
+from evolve.digest import sha256_json
 from evolve.errors import EvidenceFault, EvolveError
 from evolve.records.cell_spec import CellSpec
 from evolve.records.plan import PlannedCell
 from evolve.sandbox.base import Sandbox
 from evolve.scratch import Scratch
-from evolve.skills import Skill
 
 WARM_UP_TOKENS = 16
 WARM_UP_PROMPT = "Reply with the one word: ready."
@@ -29,36 +30,44 @@ class Means:
     """What cells are run with.
 
     Args:
-        agent: Who works.
+        agent: Who works in every arm that has no agent of its own.
         sandbox: Where what was written is executed by checks.
         tasks: The corpus, by task id.
-        skills: The skill of each arm, by the arm's name.
+        arms: The arms, by name.
         sweeps: The folder of all sweeps.
         progress: Told what happens.
-        largest_micros: The most that a cell of a task was ever seen to cost, for agents that cannot say it beforehand.
+        largest_micros: The most that a cell of (agent, task) was ever seen to cost, for agents that cannot say it
+            beforehand.
 
     """
 
     agent: Agent
     sandbox: Sandbox
     tasks: Mapping[str, LoadedTask]
-    skills: Mapping[str, Skill]
+    arms: Mapping[str, PlanArm]
     sweeps: Path
     progress: Progress
-    largest_micros: Mapping[str, int] = field(default_factory=dict)
+    largest_micros: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def agent_of(self, arm: PlanArm) -> Agent:
+        """Return who works in an arm."""
+        return self.agent if arm.agent is None else arm.agent
 
     def worst_micros(self, cell: PlannedCell, *, warm_up: bool = False) -> int | None:
         """Return the most that one attempt at a cell can cost: the agent's limit, or the largest seen x 1.5."""
-        return self.worst_of(self.tasks[cell.identity.task], self.skills[cell.arm], warm_up=warm_up)
+        return self.worst_of(self.tasks[cell.identity.task], self.arms[cell.arm], warm_up=warm_up)
 
-    def worst_of(self, task: LoadedTask, skill: Skill, *, warm_up: bool = False) -> int | None:
-        """Return the most that one attempt at a task with a skill can cost."""
+    def worst_of(self, task: LoadedTask, arm: PlanArm, *, warm_up: bool = False) -> int | None:
+        """Return the most that one attempt at a task in an arm can cost."""
         limits = task.task.limits
         if warm_up:
             limits = limits.model_copy(update={"max_output_tokens": WARM_UP_TOKENS})
-        worst = self.agent.worst_cost_micros(limits, prompt_bytes(task, len(skill.body.encode())))
-        seen = self.largest_micros.get(task.id)
-        return round(seen * SEEN_FACTOR) if worst is None and seen is not None else worst
+        agent, skills = self.agent_of(arm), sum(len(skill.body.encode()) for skill in arm.loaded)
+        worst = agent.worst_cost_micros(limits, prompt_bytes(task, skills))
+        if worst is not None or not self.largest_micros:
+            return worst
+        seen = self.largest_micros.get((sha256_json(agent.identity), task.id))
+        return None if seen is None else round(seen * SEEN_FACTOR)
 
 
 def prompt_bytes(task: LoadedTask, skill_bytes: int) -> int:
@@ -76,19 +85,19 @@ class Workshop:
         self._prepared: dict[int, Room] = {}
         self._lock = threading.Lock()
 
-    def _at_hand(self, cell: PlannedCell) -> tuple[LoadedTask, Skill]:
+    def _at_hand(self, cell: PlannedCell) -> tuple[LoadedTask, PlanArm]:
         identity = cell.identity
-        task, skill = self._means.tasks[identity.task], self._means.skills[cell.arm]
-        at_hand = (task.task_sha256, task.oracle_sha256, skill.fingerprint)
+        task, arm = self._means.tasks[identity.task], self._means.arms[cell.arm]
+        at_hand = (task.task_sha256, task.oracle_sha256, arm.fingerprint)
         if at_hand != (identity.task_sha256, identity.oracle_sha256, identity.fingerprint):
             raise EvidenceFault(f"cell {cell.index}: task or skill is not the planned one", code="cell-mismatch")
-        return task, skill
+        return task, arm
 
     def prepare(self, cell: PlannedCell) -> None:
         """Make the folders of a cell before its turn; what fails here is told when it is run."""
         with contextlib.suppress(EvolveError, OSError):
-            task, skill = self._at_hand(cell)
-            room = Room.make(task, skill, self._scratch.folder)
+            task, arm = self._at_hand(cell)
+            room = Room.make(task, arm.loaded, self._scratch.folder)
             with self._lock:
                 self._prepared[cell.index] = room
 
@@ -100,18 +109,18 @@ class Workshop:
 
         """
         cell, means = spec.cell, self._means
-        task, skill = self._at_hand(cell)
+        task, arm = self._at_hand(cell)
 
         def room() -> Room:
             with self._lock:
                 prepared = self._prepared.pop(cell.index, None)
-            return prepared or Room.make(task, skill, self._scratch.folder)
+            return prepared or Room.make(task, arm.loaded, self._scratch.folder)
 
         return run_cell(
             cell,
             task,
-            skill,
-            means.agent,
+            arm,
+            means.agent_of(arm),
             means.sandbox,
             attempt=spec.attempt,
             make_room=room,
@@ -120,13 +129,13 @@ class Workshop:
 
     def warm_up(self, cell: PlannedCell) -> SessionEnd:
         """Run a throw-away session with the skill of a cell's arm, so that no cell pays for a cold cache alone."""
-        task, skill = self._at_hand(cell)
+        task, arm = self._at_hand(cell)
         limits = task.task.limits.model_copy(update={"max_output_tokens": WARM_UP_TOKENS})
         short = task.task.model_copy(update={"limits": limits, "kind": "answer", "prompt": WARM_UP_PROMPT})
-        room = Room.make(task, skill, self._scratch.folder)
+        room = Room.make(task, arm.loaded, self._scratch.folder)
         try:
-            session = Session(task=short, work=room.work, skills=room.skills, seed=cell.identity.seed)
-            return self._means.agent.run(session)
+            session = Session(task=short, work=room.work, skills=room.skills, seed=cell.identity.seed, warm_up=True)
+            return self._means.agent_of(arm).run(session)
         finally:
             room.remove()
 

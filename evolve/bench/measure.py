@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from evolve.agents.base import Agent
+from evolve.bench.arms import PlanArm, candidate_arm
 from evolve.bench.books import PLAN_FILE, first_of_each_arm, open_cells
+from evolve.bench.declared import DeclaredArms
 from evolve.bench.estimate import History, Totals, totals
 from evolve.bench.forecast import Forecast, forecast
 from evolve.bench.journal import JOURNAL_FILE, read_state
 from evolve.bench.means import Means
 from evolve.bench.measured import stream_rows
-from evolve.bench.plan import Group, PlanArm, SweepRequest, make_plan
+from evolve.bench.plan import Group, SweepRequest, make_plan
 from evolve.bench.progress import Progress
 from evolve.bench.reuse import ReuseIndex, build_index
 from evolve.bench.runner import RunOptions, SweepResult, begin_sweep, run_sweep
 from evolve.corpus.loading import Corpus
 from evolve.digest import sha256_json
 from evolve.errors import EvolveError, InputError
-from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, write_overlay
+from evolve.overlays import FrozenOverlay, read_overlay, write_overlay
+from evolve.records.agent import AgentSpec
 from evolve.records.base import read_json
 from evolve.records.kinds import Role
 from evolve.records.plan import Arm, Plan, Purpose
@@ -46,6 +50,12 @@ class Bench:
     sandbox: Sandbox
     progress: Progress
     options: RunOptions = field(default_factory=RunOptions)
+    build: Callable[[AgentSpec], Agent] | None = None
+
+    @cached_property
+    def arms(self) -> DeclaredArms:
+        """The arms that the workspace declares."""
+        return DeclaredArms(self.workspace, self.build) if self.build else DeclaredArms(self.workspace)
 
     def request(self, purpose: Purpose, context: str, groups: tuple[Group, ...], runs: int) -> SweepRequest:
         """Return the request of a sweep."""
@@ -93,8 +103,8 @@ class Bench:
 
         """
         state = read_state(self.workspace.sweeps / plan.sweep / JOURNAL_FILE)
-        history = self._history()
-        means = self._means(_skills_of(request), history)
+        history = self._history({cell.identity.agent_sha256 for cell in plan.cells})
+        means = self._means(_arms_of(request), history)
         worst = means.worst_micros
         warm = first_of_each_arm(open_cells(plan, state)) if plan.cache == "warm" and refusal is None else []
         costs = [means.worst_micros(cell, warm_up=True) for cell in warm]
@@ -115,22 +125,22 @@ class Bench:
         """
         if self.options.budget.limits.usd_micros is None:
             return
-        means = self._means(_skills_of(request))
+        means = self._means(_arms_of(request))
         for group in request.groups:
             for arm in group.arms:
                 for task in group.tasks:
-                    if means.worst_of(task, arm.skill) is None:
+                    if means.worst_of(task, arm) is None:
                         raise InputError(
                             f"--max-usd: nobody can say what a cell of {task.id} may cost",
                             hint="give the model a price in evolve.yaml: price: {input_usd: …, output_usd: …}",
                             code="unknown-price",
                         )
 
-    def _history(self) -> History:
-        """Return what cells of this agent cost before."""
+    def _history(self, agents: Collection[str]) -> History:
+        """Return what cells of some agents cost before."""
         sweeps = sorted(path.parent for path in self.workspace.sweeps.glob(f"*/{JOURNAL_FILE}"))
         rows = (row for sweep in sweeps for row in _readable_rows(sweep))
-        return History.of(rows, sha256_json(self.agent.identity))
+        return History.of(rows, agents)
 
     def begin(self, plan: Plan, overlays: tuple[FrozenOverlay, ...]) -> bool:
         """Write down that a sweep begins, before anything is spent; false when it had begun already.
@@ -154,7 +164,7 @@ class Bench:
         """Run a sweep to its end."""
         folder = self.workspace.sweeps / plan.sweep
         self.begin(plan, overlays)
-        return run_sweep(folder, plan, self._means(_skills_of(request)), replace(self.options, enough=enough))
+        return run_sweep(folder, plan, self._means(_arms_of(request)), replace(self.options, enough=enough))
 
     def measure(
         self,
@@ -179,32 +189,39 @@ class Bench:
         """
         plan = read_json(Plan, folder / PLAN_FILE)
         incumbents = self.workspace.skills()
-        skills = {arm.name: self._planned_skill(folder, arm, incumbents) for arm in plan.arms}
+        arms = {arm.name: self._planned_arm(folder, arm, incumbents) for arm in plan.arms}
         for cell in plan.cells:
             task = self.corpus.get(cell.identity.task)
             if (task.task_sha256, task.oracle_sha256) != (cell.identity.task_sha256, cell.identity.oracle_sha256):
                 raise _changed(folder, f"task {task.id}")
         if plan.agent != self.agent.identity:
             raise _changed(folder, "the agent or its model")
-        return run_sweep(folder, plan, self._means(skills), self.options)
+        return run_sweep(folder, plan, self._means(arms), self.options)
 
-    def _planned_skill(self, folder: Path, arm: Arm, incumbents: dict[str, Skill]) -> Skill:
+    def _planned_arm(self, folder: Path, arm: Arm, incumbents: dict[str, Skill]) -> PlanArm:
         skill = incumbents.get(arm.skill)
-        if skill is not None and arm.role is Role.CANDIDATE and arm.overlay_sha256 is not None:
-            frozen = read_overlay(folder / FROZEN_FOLDER / arm.overlay_sha256[:12], incumbents)
-            skill = apply_overlay(skill, frozen)
-        if skill is None or skill.fingerprint != arm.fingerprint:
+        if skill is None:
             raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")
-        return skill
+        found = self.arms.incumbent(skill)
+        if arm.role is Role.CANDIDATE and arm.overlay_sha256 is not None:
+            frozen = read_overlay(folder / FROZEN_FOLDER / arm.overlay_sha256[:12], incumbents)
+            found = candidate_arm(found, frozen, arm.name)
+        elif arm.role is not Role.INCUMBENT:
+            found = self.arms.comparator(arm.name, skill)
+        if found.fingerprint != arm.fingerprint:
+            raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")
+        if found.record().agent != arm.agent:
+            raise _changed(folder, f"the agent of arm {arm.name}")
+        return replace(found, name=arm.name)
 
-    def _means(self, skills: dict[str, Skill], history: History | None = None) -> Means:
+    def _means(self, arms: dict[str, PlanArm], history: History | None = None) -> Means:
         if history is None and self.options.budget.limits.usd_micros is not None:
-            history = self._history()
+            history = self._history({sha256_json(arm.agent_identity(self.agent.identity)) for arm in arms.values()})
         return Means(
             agent=self.agent,
             sandbox=self.sandbox,
             tasks={task.id: task for task in self.corpus.tasks},
-            skills=skills,
+            arms=arms,
             sweeps=self.workspace.sweeps,
             progress=self.progress,
             largest_micros=history.largest_micros if history else {},
@@ -215,8 +232,8 @@ def _times(micros: int | None, attempts: int) -> int | None:
     return None if micros is None else micros * attempts
 
 
-def _skills_of(request: SweepRequest) -> dict[str, Skill]:
-    return {arm.name: arm.skill for arm in request.arms}
+def _arms_of(request: SweepRequest) -> dict[str, PlanArm]:
+    return {arm.name: arm for arm in request.arms}
 
 
 def _readable_rows(sweep: Path) -> Iterator[Row]:
@@ -232,13 +249,3 @@ def _changed(folder: Path, what: str) -> InputError:
         hint="bring it back, or start a new sweep; this one's rows stay",
         code="sweep-outdated",
     )
-
-
-def incumbent_arm(skill: Skill) -> PlanArm:
-    """Return the arm of a skill as it is committed."""
-    return PlanArm(name="incumbent", role=Role.INCUMBENT, skill=skill)
-
-
-def candidate_arm(skill: Skill, overlay: FrozenOverlay, name: str = "candidate") -> PlanArm:
-    """Return the arm of a skill with an overlay applied."""
-    return PlanArm(name=name, role=Role.CANDIDATE, skill=apply_overlay(skill, overlay), overlay_sha256=overlay.digest)

@@ -8,37 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from evolve.bench.arms import PlanArm
 from evolve.bench.identity import cell_identity, cell_seed
 from evolve.bench.reuse import ReuseIndex
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_json
 from evolve.records.base import lean
 from evolve.records.kinds import Role
-from evolve.records.plan import Arm, Plan, PlannedCell, Purpose, Source
+from evolve.records.plan import Plan, PlannedCell, Purpose, Source
 from evolve.records.policy import Policy
 from evolve.records.row import CellIdentity
 from evolve.sandbox.base import Sandbox
-from evolve.skills import Skill
-
-
-@dataclass(frozen=True)
-class PlanArm:
-    """An arm before it is planned."""
-
-    name: str
-    role: Role
-    skill: Skill
-    overlay_sha256: str | None = None
-
-    def record(self) -> Arm:
-        """Return the arm as it stands in a plan."""
-        return Arm(
-            name=self.name,
-            role=self.role,
-            skill=self.skill.name,
-            fingerprint=self.skill.fingerprint,
-            overlay_sha256=self.overlay_sha256,
-        )
 
 
 @dataclass(frozen=True)
@@ -51,7 +31,10 @@ class Group:
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What a sweep is to measure; the same request has the same id."""
+    """What a sweep is to measure; the same request has the same id.
+
+    ``agent`` is the identity of the agent of every arm that has none of its own.
+    """
 
     purpose: Purpose
     context: str
@@ -110,8 +93,10 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
         blocks = [(run, task) for run in range(request.runs) for task in rng.sample(tasks, len(tasks))]
         orders = balanced_orders(len(group.arms), len(blocks), rng)
         first_runs = {
-            (task.id, arm.name): cell_identity(task, fingerprint, request.agent, request.sandbox, 0)
-            for arm, fingerprint in ((arm, arm.skill.fingerprint) for arm in group.arms)
+            (task.id, arm.name): cell_identity(task, fingerprint, agent, request.sandbox, 0)
+            for arm, fingerprint, agent in (
+                (arm, arm.fingerprint, arm.agent_identity(request.agent)) for arm in group.arms
+            )
             for task in tasks
         }
         for (run, task), order in zip(blocks, orders, strict=True):

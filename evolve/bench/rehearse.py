@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from evolve.agents.reference import Plays, ReferenceAgent
+from evolve.bench.arms import PlanArm
 from evolve.bench.cell import run_cell
 from evolve.bench.identity import cell_identity
 from evolve.corpus.loading import LoadedTask
@@ -53,17 +54,17 @@ def rehearse(
     for plays in PLAYS:
         agent = ReferenceAgent(plays, {task.id: getattr(task, plays) for task in tasks})
         for index, task in enumerate(tasks):
-            skill = skills[task.task.skills[0]]
+            arm = PlanArm("rehearsal", Role.CONTROL, skills[task.task.skills[0]])
             cell = PlannedCell(
                 index=index,
-                arm="rehearsal",
-                role=Role.CONTROL,
+                arm=arm.name,
+                role=arm.role,
                 split=task.task.split,
-                identity=cell_identity(task, skill.fingerprint, agent.identity, sandbox, 0),
+                identity=cell_identity(task, arm.fingerprint, agent.identity, sandbox, 0),
                 action="fresh",
                 reason="rehearsal",
             )
-            rehearsed = Rehearsed(task.id, plays, run_cell(cell, task, skill, agent, sandbox, attempt=1).row)
+            rehearsed = Rehearsed(task.id, plays, run_cell(cell, task, arm, agent, sandbox, attempt=1).row)
             found.append(rehearsed)
             told(rehearsed)
     return found

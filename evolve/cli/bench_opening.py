@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from evolve.agents.base import Agent
 from evolve.agents.build import build_agent
 from evolve.bench.measure import Bench
 from evolve.bench.progress import Progress
@@ -17,6 +18,7 @@ from evolve.corpus.selftest import InstrumentFault
 from evolve.errors import InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import build_model
+from evolve.records.agent import AgentSpec
 from evolve.sandbox.choose import choose_sandbox
 from evolve.workspace import Workspace
 
@@ -67,11 +69,15 @@ def opened_bench(
     if tested:
         progress.note(f"tested the instruments: {tested} tasks, all good")
     models = Models(workspace)
-    try:
-        replayed = getattr(workspace.spec.agent, "replay", None)
+
+    def build(spec: AgentSpec) -> Agent:
+        replayed = getattr(spec, "replay", None)
         tapes = Tapes(workspace.sweeps / replayed).find if replayed else None
-        agent = build_agent(workspace.spec, workspace.root, models.get, tapes)
-        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions()), models
+        return build_agent(workspace.spec, spec, workspace.root, models.get, tapes)
+
+    try:
+        agent = build(workspace.spec.agent)
+        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions(), build), models
     finally:
         models.close()
 

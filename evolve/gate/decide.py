@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from evolve.records.decision import Decision, Estimate, Reason, TaskResult, TestResult
@@ -38,6 +38,7 @@ def decide(given: GateInput) -> Decision:
 
     Every reason is listed, not only the first; the order of the rows does not matter.
     """
+    given = _of_the_pair(given)
     reasons = _evidence_faults(given)
     if reasons:
         return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=tuple(reasons))
@@ -62,8 +63,14 @@ def decide(given: GateInput) -> Decision:
     )
 
 
+def _of_the_pair(given: GateInput) -> GateInput:
+    """Return the same without the rows of comparators, which are shown and decide nothing."""
+    return replace(given, rows=tuple(row for row in given.rows if row.role in (Role.INCUMBENT, Role.CANDIDATE)))
+
+
 def is_decided(given: GateInput) -> bool:
     """Whether no outcome of the cells that were not measured can change the decision; a void cell leaves it open."""
+    given = _of_the_pair(given)
     if any(row.void for row in given.rows):
         return False
     return bool(cannot_pass(given)) or cannot_fail(given)

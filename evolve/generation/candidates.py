@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evolve.bench.measure import Bench, candidate_arm
+from evolve.bench.arms import candidate_arm
+from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.errors import InputError
 from evolve.models.base import ChatModel, ModelFault, ModelTimeout
@@ -93,7 +94,7 @@ class Proposer:
 
     def _failures_with(self, overlay: FrozenOverlay) -> TrainEvidence:
         tasks = self.bench.corpus.of(self.skill.name, Split.TRAIN)
-        group = Group(arms=(candidate_arm(self.skill, overlay),), tasks=tasks)
+        group = Group(arms=(candidate_arm(self.bench.arms.incumbent(self.skill), overlay),), tasks=tasks)
         result = self.bench.measure("train", f"{self.context}-lesson", (group,), 1, reuse=False, overlays=(overlay,))
         return train_evidence(self.bench.corpus, self.skill.name, result.rows, result.folder)
 

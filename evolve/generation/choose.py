@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evolve.bench.measure import Bench
-from evolve.bench.plan import Group, PlanArm
+from evolve.bench.plan import Group
 from evolve.errors import EvidenceFault, InputError
 from evolve.generation.screen import Baseline, baseline_of, most_failing
 from evolve.propose.evidence import TrainEvidence, train_evidence
-from evolve.records.kinds import ErrorKind, Role, Split
+from evolve.records.kinds import ErrorKind, Split
 from evolve.skills import Skill
 
 
@@ -57,7 +57,8 @@ def choose_skill(
     skills = bench.workspace.skills()
     usable = [name for name in _with_train_tasks(bench, skills, wanted) if able is None or name in able]
     groups = tuple(
-        Group((PlanArm(name, Role.INCUMBENT, skills[name]),), bench.corpus.of(name, Split.TRAIN)) for name in usable
+        Group((replace(bench.arms.incumbent(skills[name]), name=name),), bench.corpus.of(name, Split.TRAIN))
+        for name in usable
     )
     result = bench.measure("baseline", context, groups, 1, reuse=True)
     on_sweep(result.plan.sweep)

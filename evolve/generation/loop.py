@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
+from evolve.bench.arms import candidate_arm
+from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.bench.runner import SweepResult
 from evolve.errors import EvolveError, InputError
@@ -200,7 +201,8 @@ class GenerationLoop:
         return list(found.values())
 
     def _compare(self, purpose: Split, skill: Skill, candidates: list[Candidate], runs: int) -> SweepResult:
-        arms = (incumbent_arm(skill), *(candidate_arm(skill, c.overlay, c.name) for c in candidates))
+        incumbent = self.bench.arms.incumbent(skill)
+        arms = (incumbent, *(candidate_arm(incumbent, c.overlay, c.name) for c in candidates))
         group = Group(arms=arms, tasks=self.bench.corpus.of(skill.name, purpose))
         name: Purpose = "train" if purpose is Split.TRAIN else "selection"
         overlays = tuple(candidate.overlay for candidate in candidates)

@@ -316,10 +316,10 @@ def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callabl
 
 def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, workspace: Workspace, corpus: Corpus) -> None:
     skill = workspace.skill(evidence.promotion.skill)
-    fingerprints = {arm.role.value: arm.fingerprint for arm in evidence.promotion.arms}
-    if skill.fingerprint == fingerprints["candidate"]:
+    measured = {arm.role.value: arm.skills.get(skill.name) for arm in evidence.promotion.arms}
+    if skill.files.digest == measured.get("candidate"):
         return
-    if skill.fingerprint != fingerprints["incumbent"]:
+    if skill.files.digest != measured.get("incumbent"):
         raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", "propose and measure again")
     validate_overlay(overlay, skill, corpus, str(evidence.folder / OVERLAY_FOLDER))
 

@@ -96,7 +96,7 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
 def _spend_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
     """Check the spend as far as rows can tell; voided, surplus, lost and throw-away sessions left no row here."""
     spend, recomputed = promotion.spend, spend_of(tuple(rows))
-    planned = 2 * promotion.runs * len(promotion.sealed)
+    planned = len(promotion.arms) * promotion.runs * len(promotion.sealed)
     yield compare(file, "cells measured, in excess, or not needed", planned, len(rows) + _unrowed(spend))
     beside = {"saved_cells", "surplus_rows", "lost_attempts", "warm_ups", "overhead_usd_micros"}
     if spend.voided_attempts or spend.surplus_rows:
@@ -115,17 +115,19 @@ def _unrowed(spend: Spend) -> int:
 
 def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
     sealed = {task.task: (task.task_sha256, task.oracle_sha256) for task in promotion.sealed}
-    arms = {arm.role: arm.fingerprint for arm in promotion.arms}
-    agent = sha256_json(promotion.agent)
+    arms = {arm.name: (arm.role, arm.fingerprint, sha256_json(promotion.agent_of(arm.name))) for arm in promotion.arms}
     strangers = [
         row
         for row in rows
         if sealed.get(row.identity.task) != (row.identity.task_sha256, row.identity.oracle_sha256)
-        or arms.get(row.role) != row.identity.fingerprint
-        or row.identity.agent_sha256 != agent
+        or arms.get(row.arm) != (row.role, row.identity.fingerprint, row.identity.agent_sha256)
         or row.identity.runtime_sha256 != promotion.runtime_sha256
     ]
     yield compare(file, "rows of other tasks, arms, agents or runtimes", 0, len(strangers))
+    pair = [arm for arm in promotion.arms if arm.role in (Role.INCUMBENT, Role.CANDIDATE)]
+    yield compare(file, "one incumbent and one candidate", ["candidate", "incumbent"], sorted(arm.role for arm in pair))
+    alike = len({sha256_json(promotion.agent_of(arm.name)) for arm in pair}) == 1
+    yield Finding(file, "both work with one agent", alike)
 
 
 def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: AuditContext) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
+from evolve.bench.arms import candidate_arm
+from evolve.bench.measure import Bench
 from evolve.bench.plan import Group, SweepRequest
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
@@ -53,11 +54,12 @@ def next_look_hopeless(bench: Bench, skill: str) -> str | None:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A candidate and the sealed sweep that is to decide on it."""
+    """A candidate, the sealed sweep that is to decide on it, and the comparators that are measured beside it."""
 
     bench: Bench
     incumbent: Skill
     overlay: FrozenOverlay
+    rivals: tuple[str, ...] = ()
 
     @property
     def sealed(self) -> tuple[LoadedTask, ...]:
@@ -78,8 +80,9 @@ class Confirmation:
 
     def request(self) -> SweepRequest:
         """Return the request of the sealed sweep; it is a matter of content alone, whoever asks."""
-        arms = (incumbent_arm(self.incumbent), candidate_arm(self.incumbent, self.overlay))
-        group = Group(arms=arms, tasks=self.sealed)
+        incumbent = self.bench.arms.incumbent(self.incumbent)
+        rivals = (self.bench.arms.comparator(name, self.incumbent) for name in self.rivals)
+        group = Group(arms=(incumbent, candidate_arm(incumbent, self.overlay), *rivals), tasks=self.sealed)
         return self.bench.request("sealed", SEALED_CONTEXT, (group,), self.bench.policy.min_runs)
 
     def plan(self, *, reuse: bool | str = True) -> Plan:
@@ -100,6 +103,15 @@ class Confirmation:
                 code="evidence-gone",
             )
         return read_evidence(folder)
+
+    def _decided_otherwise(self) -> str | None:
+        """Return the sweep of an earlier decision on the same overlay, measured with something else different."""
+        sweep = self.request().sweep_id()
+        entries = self._ledger.read()
+        if find_entry(entries, "look", sweep) is not None:
+            return None
+        same = (self.overlay.digest, self.incumbent.name)
+        return next((e.sweep for e in entries if e.entry == "decision" and (e.overlay_sha256, e.skill) == same), None)
 
     def hopeless(self) -> str | None:
         """Return why no outcome of the next look could be significant, if that is so."""
@@ -140,6 +152,8 @@ class Confirmation:
             raise InputError(f"{hopeless}; nothing was measured", hint=hint, code="too-few-tasks")
         request = self.request()
         self.bench.refuse_unpriced(request)
+        if (before := self._decided_otherwise()) is not None:
+            self.bench.progress.note(f"this overlay was decided on before, in {before}; this is another look")
         plan = self.plan(reuse=reuse)
         if reuse is False and any(cell.action != "fresh" for cell in plan.cells):
             self.bench.progress.note("this sweep was begun with reuse, and goes on as it was planned")

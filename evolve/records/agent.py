@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, TypeAdapter, model_validator
 
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
+from evolve.records.phase import FLOWS, FlowName, Phases, PhaseSpec
 from evolve.records.prices import TokenPrice
 
 EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+SUBJECT: Final = "{skill}"
+Loads = tuple[Identifier | Literal["{skill}"], ...]
+Delivery = Literal["skill", "plugin", "append"]
+Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
+PhasesSpec = FlowName | tuple[PhaseSpec, ...]
+LOADS = Field(default=(SUBJECT,), description="The skills that are installed; {skill} is the one under test.")
+APPEND = Field(default=None, max_length=65_536, description="Text that is added to the system prompt.")
 
 
 class ChatAgentSpec(Record):
@@ -20,6 +28,16 @@ class ChatAgentSpec(Record):
     adapter: Literal["chat"] = "chat"
     model: Identifier
     temperature: float = Field(default=0.7, ge=0, le=2)
+    skills: Loads = LOADS
+    append: str | None = APPEND
+
+
+class McpServerSpec(Record):
+    """A tool server that is started inside the box, beside the agent; it reaches no network."""
+
+    command: tuple[str, ...] = Field(min_length=1, description="{folder} is its folder's path inside.")
+    folder: str | None = Field(default=None, description="A folder of it, mounted read-only.")
+    env: dict[EnvironmentName, str] = {}
 
 
 class UpstreamSpec(Record):
@@ -46,7 +64,16 @@ class ProgramSpec(Record):
     binary: str = Field(description="The program: a path, or a name on PATH.")
     version: str = Field(description="Its exact version; another one is refused.")
     upstream: UpstreamSpec
-    effort: Literal["minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    effort: Effort | None = None
+    skills: Loads = LOADS
+    delivery: Delivery | None = Field(
+        default=None,
+        description="How skills reach it: at its skill root, as a plugin, or as appended text. Default: its adapter's.",
+    )
+    append: str | None = APPEND
+    plugins: tuple[str, ...] = Field(default=(), description="Further plugin folders that it loads.")
+    mcp: dict[Identifier, McpServerSpec] = Field(default={}, description="The only MCP servers that it may have.")
+    phases: PhasesSpec = Field(default="direct", description="direct, plan-work, review, or a list of phases.")
     max_calls: int = Field(default=100, ge=1, le=10_000, description="Model calls that one session may make.")
     max_usd: float | None = Field(default=1, gt=0, description="Money that one session may cost; null: no limit.")
     idle_s: float = Field(default=300, gt=0, le=86_400, description="Seconds that it may be silent.")
@@ -54,7 +81,18 @@ class ProgramSpec(Record):
     replay: str | None = Field(default=None, description="A sweep whose recordings answer in place of the model.")
     price: TokenPrice | None = Field(default=None, description="What the model charges, if prices.yaml does not know.")
     tools: tuple[str, ...] | None = Field(default=None, description="The tools it is given; by default its adapter's.")
+    denied_tools: tuple[str, ...] = Field(default=(), description="Tools, or uses of them, that are taken away again.")
     max_turns: int | None = Field(default=None, ge=1, le=1000, description="Turns of a session.")
+
+    @property
+    def flow(self) -> tuple[PhaseSpec, ...]:
+        """The phases of a cell."""
+        return FLOWS[self.phases] if isinstance(self.phases, str) else self.phases
+
+    @model_validator(mode="after")
+    def _phases_are_a_flow(self) -> Self:
+        Phases(phases=self.flow)
+        return self
 
     @model_validator(mode="before")
     @classmethod

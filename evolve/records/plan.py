@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from evolve.digest import sha256_json
 from evolve.records.base import Digest, Identifier, Record, Timestamp, lean
 from evolve.records.kinds import Role, Split
 from evolve.records.policy import CachePolicy
@@ -22,9 +23,17 @@ class Arm(Record):
 
     name: str
     role: Role
-    skill: Identifier
+    skill: Identifier = Field(description="The skill that the comparison is about.")
+    skills: dict[Identifier, Digest] = Field(description="The tree digest of every skill that it loads.")
     fingerprint: Digest
     overlay_sha256: Digest | None = None
+    agent: dict[str, Any] | None = Field(default=None, description="Its agent's identity; null: that of the sweep.")
+
+    @model_validator(mode="after")
+    def _fingerprint_is_of_the_skills(self) -> Self:
+        if self.fingerprint != sha256_json(self.skills):
+            raise ValueError("the fingerprint is not that of the skills")
+        return self
 
 
 class Source(Record):
@@ -63,6 +72,10 @@ class Plan(Record):
     agent: dict[str, Any]
     arms: tuple[Arm, ...]
     cells: tuple[PlannedCell, ...]
+
+    def agent_of(self, arm: str) -> dict[str, Any]:
+        """Return the identity of the agent that works in an arm."""
+        return next((one.agent for one in self.arms if one.name == arm and one.agent is not None), self.agent)
 
     @model_validator(mode="after")
     def _lean(self) -> Self:

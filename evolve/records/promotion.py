@@ -114,3 +114,7 @@ class Promotion(Record):
     position_effect: float | None = Field(description="Spearman correlation of session time with position.")
     cost_position_effect: float | None = Field(default=None, description="Spearman correlation of cost with position.")
     ledger: LedgerPosition
+
+    def agent_of(self, arm: str) -> dict[str, Any]:
+        """Return the identity of the agent that worked in an arm."""
+        return next((one.agent for one in self.arms if one.name == arm and one.agent is not None), self.agent)

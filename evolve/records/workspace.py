@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from evolve.records.agent import AgentSpec, ChatAgentSpec, EnvironmentName
+from evolve.records.agent import SUBJECT, AgentSpec, ChatAgentSpec, EnvironmentName
+from evolve.records.arm import RESERVED_ARMS, SHIPPED_ARMS, ArmSpec
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
+from evolve.records.prices import TokenPrice
 
 WORKSPACE_SCHEMA: Final = "evolve/workspace@1"
 
@@ -84,12 +86,68 @@ class WorkspaceSpec(Record):
     results: RelativePath = "results"
     models: dict[Identifier, ModelSpec] = Field(min_length=1)
     agent: AgentSpec
+    arms: dict[Identifier, ArmSpec] = Field(default={}, description="Comparators, beside those that ship.")
+    rivals: tuple[Identifier, ...] = Field(default=(), description="Comparators that every benchmark measures too.")
     proposer: ProposerSpec
+    prices: dict[str, TokenPrice] = Field(
+        default={}, description="What models charge, beside or in place of the table."
+    )
+
+    def arm(self, name: str) -> ArmSpec:
+        """Return a declared arm, or one that ships.
+
+        Raises:
+            KeyError: There is none of this name.
+
+        """
+        return self.arms[name] if name in self.arms else SHIPPED_ARMS[name]
+
+    def agent_of(self, name: str) -> AgentSpec:
+        """Return the agent of a declared or shipped arm.
+
+        Raises:
+            KeyError: There is no such arm.
+            ValueError: Its agent cannot be what the arm asks for.
+
+        """
+        return self.arm(name).agent_spec(self.agent)
+
+    @model_validator(mode="after")
+    def _arms_can_be_made(self) -> Self:
+        if SUBJECT not in self.agent.skills:
+            raise ValueError(f"agent.skills: incumbent and candidate need {SUBJECT}, the skill under test")
+        for name in RESERVED_ARMS:
+            if name in self.arms:
+                raise ValueError(f"arms.{name}: the name is taken")
+        for name in self.arms:
+            try:
+                self.agent_of(name)
+            except ValueError as error:
+                raise ValueError(f"arms.{name}.{_first_problem(error)}") from error
+        for name in self.rivals:
+            if name not in self.arms and name not in SHIPPED_ARMS:
+                known = ", ".join(dict.fromkeys([*self.arms, *SHIPPED_ARMS]))
+                raise ValueError(f"rivals: no arm named {name!r}; there are {known}")
+        return self
 
     @model_validator(mode="after")
     def _models_are_declared(self) -> Self:
-        agent = self.agent.model if isinstance(self.agent, ChatAgentSpec) else self.proposer.model
-        for field, name in (("agent", agent), ("proposer", self.proposer.model)):
-            if name not in self.models:
-                raise ValueError(f"{field}.model: no model named {name!r} below models: {', '.join(self.models)}")
+        chats = {"proposer": self.proposer.model}
+        if isinstance(self.agent, ChatAgentSpec):
+            chats["agent"] = self.agent.model
+        for name in self.arms:
+            agent = self.agent_of(name)
+            if isinstance(agent, ChatAgentSpec):
+                chats[f"arms.{name}"] = agent.model
+        for field, model in chats.items():
+            if model not in self.models:
+                raise ValueError(f"{field}.model: no model named {model!r} below models: {', '.join(self.models)}")
         return self
+
+
+def _first_problem(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("chat", "program", "command"))
+    return f"{where}: {str(first['msg']).removeprefix('Value error, ')}"

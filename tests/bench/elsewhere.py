@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evolve.agents.base import Session, SessionEnd
+from evolve.bench.arms import PlanArm
 from evolve.bench.means import Means, Workshop
 from evolve.cli.progress import LineProgress
 from evolve.corpus.loading import load_corpus
 from evolve.overlays import apply_overlay, read_overlay
 from evolve.records.base import parse_json
 from evolve.records.cell_spec import CellSpec
+from evolve.records.kinds import Role
 from evolve.records.row import Usage
 from evolve.records.task import Limits
 from evolve.sandbox.host import Host
@@ -47,8 +49,11 @@ def main() -> None:
     incumbent = workspace.skill("bracket")
     candidate = apply_overlay(incumbent, read_overlay(root / "overlays/by-hand", workspace.skills()))
     tasks = {task.id: task for task in load_corpus(workspace.corpus).tasks}
-    skills = {"incumbent": incumbent, "candidate": candidate}
-    workshop = Workshop(Means(EchoAgent(), Host(), tasks, skills, workspace.sweeps, LineProgress()))
+    arms = {
+        "incumbent": PlanArm("incumbent", Role.INCUMBENT, incumbent),
+        "candidate": PlanArm("candidate", Role.CANDIDATE, candidate),
+    }
+    workshop = Workshop(Means(EchoAgent(), Host(), tasks, arms, workspace.sweeps, LineProgress()))
     attempt = workshop.run(parse_json(CellSpec, sys.stdin.buffer.read(), "standard input"))
     workshop.close()
     sys.stdout.buffer.write(attempt.row.canonical() + b"\n" + attempt.reply.encode())

@@ -18,11 +18,11 @@ def row(task: str, ms: int | None, micros: int | None) -> object:
 def test_history_takes_medians_and_leaves_out_what_nobody_measured() -> None:
     agent = make_identity("t").agent_sha256
     rows = [row("t", 1000, 10), row("t", 3000, None), row("t", 8000, 30), row("u", None, None)]
-    history = History.of(rows, agent)  # type: ignore[arg-type]
-    assert history.seconds == {"t": 3.0}
-    assert history.micros == {"t": 20}
-    assert history.largest_micros == {"t": 30}
-    assert History.of(rows, "0" * 64).seconds == {}  # type: ignore[arg-type]
+    history = History.of(rows, {agent})  # type: ignore[arg-type]
+    assert history.seconds == {(agent, "t"): 3.0}
+    assert history.micros == {(agent, "t"): 20}
+    assert history.largest_micros == {(agent, "t"): 30}
+    assert History.of(rows, {"0" * 64}).seconds == {}  # type: ignore[arg-type]
 
 
 def test_a_plan_is_added_up_before_anything_is_spent(

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from evolve.bench.arms import candidate_arm, incumbent_arm
 from evolve.bench.cell import Attempt
 from evolve.bench.executors.base import Delivered, Prepare, Run
-from evolve.bench.measure import Bench, candidate_arm, incumbent_arm
+from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.bench.runner import RunOptions, SweepResult
 from evolve.cli.progress import LineProgress
@@ -61,7 +62,7 @@ def measure(root: Path, options: RunOptions, context: str) -> SweepResult:
     skill = workspace.skill("bracket")
     bench = Bench(workspace, corpus, workspace.policy(), EchoAgent(), Host(), LineProgress(), options)
     tasks = corpus.of("bracket", Split.SELECTION)
-    group = Group((incumbent_arm(skill), candidate_arm(skill, overlay)), tasks)
+    group = Group((incumbent_arm(skill), candidate_arm(incumbent_arm(skill), overlay)), tasks)
     return bench.measure("selection", context, (group,), 1, reuse=False, overlays=(overlay,))
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.bench.plan import Group, PlanArm, SweepRequest, balanced_orders, make_plan
+from evolve.bench.arms import PlanArm
+from evolve.bench.plan import Group, SweepRequest, balanced_orders, make_plan
 from evolve.bench.reuse import Reusable, ReuseIndex, outcome_of
 from evolve.records.kinds import Role
 from evolve.records.plan import Plan, PlannedCell

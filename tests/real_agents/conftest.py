@@ -85,9 +85,8 @@ def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         prompt: str = "Greet me with the skill greeter.",
         **settings: Any,
     ) -> SessionEnd:
-        built = build_agent(
-            spec_of(agent, url, **settings), tmp_path, lambda name: pytest.fail(f"no model is needed: {name}")
-        )
+        spec = spec_of(agent, url, **settings)
+        built = build_agent(spec, spec.agent, tmp_path, lambda name: pytest.fail(f"no model is needed: {name}"))
         assert isinstance(built, ContainedAgent)
         count[0] += 1
         room = tmp_path / f"room-{count[0]}"
@@ -95,7 +94,7 @@ def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         task = make_task(kind=kind, seed=seed or {"in.txt": "x"}, prompt=prompt, limits={"wall_s": wall_s})
         task.seed.write_scratch(work)
         skill.files.write_scratch(skills / skill.name)
-        return built.run(Session(task=task.task, work=work, skills=skills, seed=1))
+        return built.run(Session(task=task.task, work=work, skills=skills, seed=1, expects=skill.name))
 
     return run
 

@@ -37,14 +37,17 @@ def test_a_session_is_played_again_offline(
         return recorded.recording if task == "task-1" else None
 
     monkeypatch.delenv("REAL_KEY")
-    agent = build_agent(spec_of("claude", "http://127.0.0.1:9"), tmp_path, lambda _: pytest.fail("no model"), tape)
+    spec = spec_of("claude", "http://127.0.0.1:9")
+    agent = build_agent(spec, spec.agent, tmp_path, lambda _: pytest.fail("no model"), tape)
 
     def replay(name: str, identifier: str) -> SessionEnd:
         place = tmp_path / name
         task = make_task(identifier, kind="edit", seed={"in.txt": "x"}, limits={"wall_s": 30})
         task.seed.write_scratch(place / "work")
         GREETER.files.write_scratch(place / "skills/greeter")
-        return agent.run(Session(task=task.task, work=place / "work", skills=place / "skills", seed=1))
+        return agent.run(
+            Session(task=task.task, work=place / "work", skills=place / "skills", seed=1, expects="greeter")
+        )
 
     again = replay("again", "task-1")
     assert (again.kind, again.reply) == (None, recorded.reply)

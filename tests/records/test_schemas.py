@@ -11,6 +11,7 @@ import pytest
 from evolve.agents.prices import price_table
 from evolve.bench.plan import make_plan
 from evolve.bench.reuse import ReuseIndex
+from evolve.digest import sha256_json
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.models.weights import catalogue
@@ -61,7 +62,15 @@ PROMOTION = Promotion(
     overlay_files={"skills/greeter/SKILL.md": D},
     base_files={"skills/greeter/SKILL.md": D, "skills/greeter/new.md": None},
     lineage=OVERLAY,
-    arms=(Arm(name="incumbent", role=Role.INCUMBENT, skill="greeter", fingerprint=D),),
+    arms=(
+        Arm(
+            name="incumbent",
+            role=Role.INCUMBENT,
+            skill="greeter",
+            skills={"greeter": D},
+            fingerprint=sha256_json({"greeter": D}),
+        ),
+    ),
     sealed_sha256=D,
     sealed=(SealedTask(task="t-0", task_sha256=D, oracle_sha256=D),),
     agent={"adapter": "fake"},
