@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evolve.agents.base import Agent
 from evolve.bench.arms import PlanArm, incumbent_arm
@@ -61,9 +61,7 @@ class DeclaredArms:
         same = agent_spec.model_copy(update={"skills": base.skills}) == base
         if same and arm.fingerprint == self.incumbent(skill).fingerprint:
             raise InputError(f"arm {name}: it differs in nothing from the incumbent", code="no-difference")
-        return (
-            arm if same else PlanArm(name, Role.COMPARATOR, version, loads=loads, agent=self._agent(name, agent_spec))
-        )
+        return arm if same else replace(arm, agent=self._agent(name, agent_spec))
 
     def _spec(self, name: str) -> ArmSpec:
         try:

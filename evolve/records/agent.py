@@ -37,7 +37,7 @@ class McpServerSpec(Record):
 
     command: tuple[str, ...] = Field(min_length=1, description="{folder} is its folder's path inside.")
     folder: str | None = Field(default=None, description="A folder of it, mounted read-only.")
-    env: dict[EnvironmentName, str] = {}
+    env: dict[EnvironmentName, str] = Field(default={})
 
 
 class UpstreamSpec(Record):
