@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from evolve.errors import EnvironmentFault, InputError
@@ -194,8 +194,22 @@ def foreign_tree_digest(root: Path) -> str:
         InputError: It holds a device, socket or pipe, an ambiguous name, or too much: files, depth or bytes.
 
     """
-    entries: list[tuple[str, bytes, bool, bytes]] = []
-    waiting, total = [PurePosixPath()], 0
+    entries = list(foreign_entries(root))
+    refuse_ambiguous_names([relative for relative, *_ in entries], Path("work"))
+    try:
+        return digest_entries(entries)
+    except UnicodeEncodeError as error:
+        raise InputError("a file name is not UTF-8", code="unsafe-name") from error
+
+
+def foreign_entries(root: Path) -> Iterator[tuple[str, bytes, bool, bytes]]:
+    """Yield (path, kind, executable, content) of what lies in a folder that somebody else wrote, in no order.
+
+    Raises:
+        InputError: It holds a device, socket or pipe, or too much: files, depth or bytes.
+
+    """
+    waiting, count, total = [PurePosixPath()], 0, 0
     while waiting:
         folder = waiting.pop()
         if len(folder.parts) > MAX_FOREIGN_DEPTH:
@@ -208,17 +222,12 @@ def foreign_tree_digest(root: Path) -> str:
                         waiting.append(folder / entry.name)
                         continue
                     status = entry.stat(follow_symlinks=False)
-                    total += status.st_size
-                    if len(entries) >= MAX_FOREIGN_FILES or total > MAX_FOREIGN_BYTES:
+                    count, total = count + 1, total + status.st_size
+                    if count > MAX_FOREIGN_FILES or total > MAX_FOREIGN_BYTES:
                         raise InputError("more files or bytes than can be graded", code="too-large")
-                    entries.append(_foreign_entry(root, relative, status))
+                    yield _foreign_entry(root, relative, status)
         except OSError as error:
             raise InputError(f"{folder}: cannot be read: {error.strerror}", code="unreadable") from error
-    refuse_ambiguous_names([relative for relative, *_ in entries], Path("work"))
-    try:
-        return digest_entries(entries)
-    except UnicodeEncodeError as error:
-        raise InputError("a file name is not UTF-8", code="unsafe-name") from error
 
 
 def _foreign_entry(root: Path, relative: str, status: os.stat_result) -> tuple[str, bytes, bool, bytes]:

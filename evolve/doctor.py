@@ -96,7 +96,7 @@ def _local_model(workspace: Workspace, name: str, weights: str) -> Diagnosis:
 
 
 def _program(spec: ProgramSpec, root: Path) -> list[Diagnosis]:
-    from evolve.agents.contained import find_program, located
+    from evolve.agents.adapter import find_program, located
     from evolve.sandbox.box_preflight import find_box
 
     variable = spec.upstream.key_env

@@ -50,6 +50,14 @@ def files_below(root: Path, suffix: str) -> Iterator[str]:
                     yield (relative / entry.name).as_posix()
 
 
+def entries_of(folder: Path) -> set[str]:
+    """Return the names in a folder; none for one that cannot be listed."""
+    try:
+        return {os.fsencode(name).decode("utf-8", errors="replace") for name in os.listdir(folder)}
+    except OSError:
+        return set()
+
+
 def write_fresh(path: Path, text: str) -> None:
     """Write a file in place of whatever stands under its name, through no link.
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evolve.agents.contained import Treatment
+from evolve.agents.adapter import Ask, Treatment
 from evolve.agents.heard import Heard
 from evolve.hostile import files_below, read_below
 from evolve.records.agent import ProgramSpec
-from evolve.sandbox.box import PORT
+from evolve.sandbox.box import HOME
 from evolve.sandbox.gateway.meter import Tokens, anthropic_tokens
 
 PLUGIN, PLUGIN_PATH = "skills", "/box/skills"
+SKILL_ROOT = f"{HOME}/.claude/skills"
 TOOLS, TURNS = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "Skill"), 50
 FAMILIES = frozenset({"sonnet", "opus", "haiku", "opusplan"})
 BUILT_IN_SKILLS = frozenset({"doctor", "plugin-authoring"})
@@ -75,19 +76,44 @@ class ClaudeCode:
         """Refuse no task: nothing of a workspace is loaded."""
         return None
 
-    def argv(self) -> tuple[str, ...]:
-        """Return the command; the prompt comes on standard input."""
-        tools = ",".join(TOOLS if self.spec.tools is None else self.spec.tools)
-        argv = [self.executable, "-p", "--output-format", "stream-json", "--verbose", "--model", self.spec.model]
-        argv += ["--setting-sources", "", "--strict-mcp-config", "--plugin-dir", PLUGIN_PATH]
-        argv += ["--tools", tools, "--allowedTools", tools, "--max-turns", str(self.spec.max_turns or TURNS)]
-        return (*argv, *(("--effort", self.spec.effort) if self.spec.effort else ()))
+    @property
+    def pastes_skills(self) -> bool:
+        """Whether skills are pasted into the system prompt."""
+        return self.spec.delivery == "append"
 
-    def env(self, token: str) -> Mapping[str, str]:
+    @property
+    def _tools(self) -> tuple[str, ...]:
+        if self.spec.tools is not None:
+            return self.spec.tools
+        return tuple(tool for tool in TOOLS if tool != "Skill") if self.pastes_skills else TOOLS
+
+    def argv(self, ask: Ask) -> tuple[str, ...]:
+        """Return the command; the prompt comes on standard input."""
+        spec, at = self.spec, ask.places.at
+        argv = [at(self.executable), "-p", "--output-format", "stream-json", "--verbose", "--model", spec.model]
+        argv += ["--setting-sources", "user" if spec.delivery == "skill" else "", "--strict-mcp-config"]
+        for folder in self._plugin_folders():
+            argv += ["--plugin-dir", at(folder)]
+        if spec.mcp:
+            argv += ["--mcp-config", json.dumps({"mcpServers": mcp_servers(spec, ask)})]
+        allowed = ",".join([*self._tools, *(f"mcp__{name}" for name in spec.mcp)])
+        argv += ["--tools", ",".join(self._tools), "--allowedTools", allowed]
+        if spec.denied_tools:
+            argv += ["--disallowedTools", ",".join(spec.denied_tools)]
+        argv += ["--max-turns", str(spec.max_turns or TURNS)]
+        if spec.effort:
+            argv += ["--effort", spec.effort]
+        return (*argv, *(("--append-system-prompt", ask.appended) if ask.appended else ()))
+
+    def _plugin_folders(self) -> list[str]:
+        own = [PLUGIN_PATH] if self.spec.delivery in (None, "plugin") else []
+        return [*own, *(plugin_path(number) for number in range(len(self.spec.plugins)))]
+
+    def env(self, ask: Ask) -> Mapping[str, str]:
         """Return the environment, with a token that is worth nothing outside of this session."""
         return {
-            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
-            "ANTHROPIC_API_KEY": token,
+            "ANTHROPIC_BASE_URL": ask.places.gateway,
+            "ANTHROPIC_API_KEY": ask.token,
             "API_TIMEOUT_MS": "600000",
             "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": "120000",
             "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
@@ -100,8 +126,12 @@ class ClaudeCode:
             "IS_SANDBOX": "1",
         }
 
-    def treat(self, skills: Path, scratch: Path, home: Path) -> Treatment:
-        """Make a plugin of the skills; both arms see the same names and paths."""
+    def treat(self, ask: Ask, skills: Path, scratch: Path, home: Path) -> Treatment:
+        """Make a plugin of the skills, or put them at the skill root; both arms see the same names and paths."""
+        if self.pastes_skills:
+            return Treatment()
+        if self.spec.delivery == "skill":
+            return Treatment({SKILL_ROOT: skills})
         (scratch / ".claude-plugin").mkdir(parents=True)
         (scratch / ".claude-plugin" / "plugin.json").write_text(MANIFEST, encoding="utf-8")
         (scratch / "skills").mkdir()
@@ -148,10 +178,12 @@ class ClaudeCode:
 
     def _foreign(self, init: dict[str, Any], skills: frozenset[str]) -> str | None:
         """Return what the session has that it was not given, or lacks that it was."""
-        wanted = {f"{PLUGIN}:{skill}" for skill in skills}
+        wanted = {skill if self.spec.delivery == "skill" else f"{PLUGIN}:{skill}" for skill in skills}
         offered = {str(name) for name in init.get("skills") or ()}
         plugins = [p for p in init.get("plugins") or () if isinstance(p, dict)]
-        strangers = [str(p.get("name")) for p in plugins if p.get("path") not in (PLUGIN_PATH, "builtin")]
+        given = {str(p.get("name")) for p in plugins if _declared(str(p.get("path")), self._plugin_folders())}
+        strangers = [str(p.get("name")) for p in plugins if p.get("path") != "builtin" and p.get("name") not in given]
+        offered = {name for name in offered if name.partition(":")[0] not in given - {PLUGIN}}
         if init.get("model") != self.spec.model:
             return f"it runs the model {init.get('model')}, not {self.spec.model}"
         if init.get("claude_code_version") != self.spec.version:
@@ -162,11 +194,52 @@ class ClaudeCode:
             return f"foreign skills were loaded: {', '.join(extra)}"
         if strangers or init.get("plugin_errors"):
             return f"foreign or broken plugins: {', '.join(strangers) or 'see the transcript'}"
-        if init.get("mcp_servers"):
-            return "an MCP server was loaded that nobody declared"
         if skills and "Skill" not in (init.get("tools") or ()):
             return "the Skill tool is not there"
+        return self._foreign_servers(init) or self._foreign_tools(init)
+
+    def _foreign_servers(self, init: dict[str, Any]) -> str | None:
+        servers = [server for server in init.get("mcp_servers") or () if isinstance(server, dict)]
+        states = {str(server.get("name")): str(server.get("status")) for server in servers}
+        if extra := sorted(states.keys() - self.spec.mcp.keys()):
+            return f"MCP servers were loaded that nobody declared: {', '.join(extra)}"
+        if broken := sorted(name for name in self.spec.mcp if states.get(name) != "connected"):
+            return f"MCP servers that did not start: {', '.join(broken)}"
         return None
+
+    def _foreign_tools(self, init: dict[str, Any]) -> str | None:
+        """Compare the tools that the session really has with those that it was given."""
+        found = {str(tool) for tool in init.get("tools") or () if not str(tool).startswith("mcp__")}
+        wanted = set(self._tools) - set(self.spec.denied_tools)
+        if lacking := sorted(wanted - found):
+            return f"tools that were given are not there: {', '.join(lacking)}"
+        if extra := sorted(found - wanted):
+            return f"tools are there that were not given: {', '.join(extra)}"
+        return None
+
+
+def plugin_path(number: int) -> str:
+    """Return where a further plugin is mounted."""
+    return f"/box/plugins/{number}"
+
+
+def _declared(path: str, folders: list[str]) -> bool:
+    """Whether a plugin's path, as the program tells it, is one that was given to it."""
+    return any(path == folder or path.endswith(folder) for folder in folders)
+
+
+def mcp_servers(spec: ProgramSpec, ask: Ask) -> dict[str, dict[str, Any]]:
+    """Return the declared tool servers, as programs of this kind are told of them."""
+    servers = {}
+    for name, server in spec.mcp.items():
+        command, *args = (part.replace("{folder}", ask.places.at(mcp_path(name))) for part in server.command)
+        servers[name] = {"command": command, "args": args, "env": dict(server.env)}
+    return servers
+
+
+def mcp_path(name: str) -> str:
+    """Return where the folder of a tool server is mounted."""
+    return f"/box/mcp/{name}"
 
 
 def _tool_calls(event: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evolve.agents.claude_code import MAX_TRANSCRIPT, events_of
-from evolve.agents.contained import Treatment
+from evolve.agents.adapter import Ask, Treatment
+from evolve.agents.claude_code import MAX_TRANSCRIPT, events_of, mcp_servers
 from evolve.agents.heard import Heard
 from evolve.hostile import files_below, read_below
 from evolve.records.agent import ProgramSpec
-from evolve.sandbox.box import HOME, PORT, WORK
+from evolve.sandbox.box import HOME, WORK
 from evolve.sandbox.gateway.meter import Tokens, openai_tokens
 
 CONFIG_FOLDER = ".codex"
@@ -33,47 +33,68 @@ class Codex:
 
     def unfit(self) -> str | None:
         """Return what of the declaration cannot be kept."""
-        given = [name for name in ("tools", "max_turns") if getattr(self.spec, name) is not None]
-        return f"{given[0]}: this program cannot be given it; max_calls limits a session" if given else None
+        spec = self.spec
+        given = [name for name in ("tools", "max_turns") if getattr(spec, name) is not None]
+        given += [name for name in ("denied_tools", "plugins") if getattr(spec, name)]
+        if given:
+            return f"{given[0]}: this program cannot be given it; max_calls limits a session"
+        return "delivery: this program takes no plugins; skill or append" if spec.delivery == "plugin" else None
 
-    def argv(self) -> tuple[str, ...]:
+    @property
+    def pastes_skills(self) -> bool:
+        """Whether skills are pasted into the system prompt."""
+        return self.spec.delivery == "append"
+
+    def argv(self, ask: Ask) -> tuple[str, ...]:
         """Return the command; the prompt comes on standard input."""
-        argv = [self.executable, "exec", "--json", "--skip-git-repo-check", "--ignore-rules", "-C", WORK]
+        at = ask.places.at
+        argv = [at(self.executable), "exec", "--json", "--skip-git-repo-check", "--ignore-rules", "-C", at(WORK)]
         # The box contains the whole process; Codex's own sandbox inside it would only hide its denials.
         argv += ["--dangerously-bypass-approvals-and-sandbox"]
         argv += ["--disable", "plugins", "--disable", "apps", "--disable", "remote_plugin"]
         return (*argv, "-")
 
-    def env(self, token: str) -> Mapping[str, str]:
+    def env(self, ask: Ask) -> Mapping[str, str]:
         """Return the environment, with a token that is worth nothing outside of this session."""
-        return {"CODEX_HOME": f"{HOME}/{CONFIG_FOLDER}", "GATEWAY_TOKEN": token}
+        return {"CODEX_HOME": ask.places.at(f"{HOME}/{CONFIG_FOLDER}"), "GATEWAY_TOKEN": ask.token}
 
-    def treat(self, skills: Path, scratch: Path, home: Path) -> Treatment:
+    def treat(self, ask: Ask, skills: Path, scratch: Path, home: Path) -> Treatment:
         """Write the configuration; the skills are mounted read-only into the home."""
         folder = home / CONFIG_FOLDER
         folder.mkdir(parents=True)
-        (folder / "config.toml").write_text(self._config(), encoding="utf-8")
-        return Treatment({SKILLS_PATH: skills})
+        (folder / "config.toml").write_text(self._config(ask), encoding="utf-8")
+        return Treatment() if self.pastes_skills else Treatment({SKILLS_PATH: skills})
 
-    def _config(self) -> str:
-        effort = f"model_reasoning_effort = {json.dumps(self.spec.effort)}\n" if self.spec.effort else ""
+    def _config(self, ask: Ask) -> str:
+        effort = f"model_reasoning_effort = {toml(self.spec.effort)}\n" if self.spec.effort else ""
+        append = f"developer_instructions = {toml(ask.appended)}\n" if ask.appended else ""
         return f"""\
-model = {json.dumps(self.spec.model)}
-{effort}model_provider = "gateway"
+model = {toml(self.spec.model)}
+{effort}{append}model_provider = "gateway"
 check_for_update_on_startup = false
+web_search = "disabled"
 [analytics]
 enabled = false
 [shell_environment_policy]
 inherit = "core"
 [model_providers.gateway]
 name = "gateway"
-base_url = "http://127.0.0.1:{PORT}/v1"
+base_url = "{ask.places.gateway}/v1"
 wire_api = "responses"
 env_key = "GATEWAY_TOKEN"
 request_max_retries = 0
 stream_max_retries = 0
 stream_idle_timeout_ms = 120000
-"""
+{self._servers(ask)}"""
+
+    def _servers(self, ask: Ask) -> str:
+        """Return the declared tool servers; one that does not start ends the session."""
+        text = ""
+        for name, server in mcp_servers(self.spec, ask).items():
+            env = ", ".join(f"{toml(key)} = {toml(value)}" for key, value in server["env"].items())
+            text += f"[mcp_servers.{name}]\ncommand = {toml(server['command'])}\nrequired = true\n"
+            text += f"args = [{', '.join(toml(part) for part in server['args'])}]\nenv = {{{env}}}\n"
+        return text
 
     def read(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
         """Read the events of a session; without usage in them, what it used is read from its rollout file."""
@@ -111,6 +132,11 @@ stream_idle_timeout_ms = 120000
         """Return what in a task's folder Codex would load on its own, which cannot be switched off."""
         found = [name for name in FOREIGN_FILES if (work / name).exists()]
         return f"the task holds {', '.join(found)}, which Codex would load" if found else None
+
+
+def toml(text: str) -> str:
+    """Return a string as TOML writes it: as JSON does, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _reads_skill(item: dict[str, Any], skill: str) -> bool:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evolve.agents.contained import Treatment
+from evolve.agents.adapter import Ask, Treatment
 from evolve.agents.heard import Heard
 from evolve.records.agent import CommandSpec
-from evolve.sandbox.box import HOME, PORT, PROMPT, WORK
+from evolve.sandbox.box import HOME, PROMPT, WORK
 from evolve.sandbox.gateway.meter import Tokens
 
 INSTALL = "/opt/agent"
-GATEWAY_URL = f"http://127.0.0.1:{PORT}"
 
 
 @dataclass(frozen=True)
@@ -31,40 +30,58 @@ class Command:
 
     def unfit(self) -> str | None:
         """Return what of the declaration cannot be kept."""
-        given = [name for name in ("tools", "max_turns", "effort") if getattr(self.spec, name) is not None]
-        return f"{given[0]}: say it in agent.command, which evolve does not understand" if given else None
+        spec = self.spec
+        given = [name for name in ("tools", "max_turns", "effort") if getattr(spec, name) is not None]
+        given += [name for name in ("denied_tools", "mcp", "plugins") if getattr(spec, name)]
+        if given:
+            return f"{given[0]}: say it in agent.command or home_files, which evolve does not understand"
+        if spec.delivery == "plugin":
+            return "delivery: plugins are not known for a described program; skill or append"
+        places = [*spec.command, *spec.env.values(), *spec.home_files.values()]
+        if (spec.append or self.pastes_skills) and not any("{append}" in text for text in places):
+            field = "append" if spec.append else "delivery"
+            return f"{field}: {{append}} stands nowhere in command, env or home_files, so that it would be lost"
+        return None
+
+    @property
+    def pastes_skills(self) -> bool:
+        """Whether skills are pasted into the system prompt."""
+        return self.spec.delivery == "append"
 
     def refuses(self, work: Path) -> str | None:
         """Refuse no task: what the program loads of a workspace is not known."""
         return None
 
-    def argv(self) -> tuple[str, ...]:
+    def argv(self, ask: Ask) -> tuple[str, ...]:
         """Return the command, its placeholders filled in; the prompt also comes on standard input."""
-        return tuple(self._fill(part, "") for part in self.spec.command)
+        return tuple(self._fill(part, replace(ask, token="")) for part in self.spec.command)
 
-    def env(self, token: str) -> Mapping[str, str]:
+    def env(self, ask: Ask) -> Mapping[str, str]:
         """Return the environment that was declared, its placeholders filled in."""
-        return {name: self._fill(value, token) for name, value in self.spec.env.items()}
+        return {name: self._fill(value, ask) for name, value in self.spec.env.items()}
 
-    def _fill(self, text: str, token: str) -> str:
+    def _fill(self, text: str, ask: Ask) -> str:
+        at = ask.places.at
         known = {
-            "install": INSTALL,
-            "gateway": GATEWAY_URL,
+            "install": at(INSTALL),
+            "gateway": ask.places.gateway,
             "model": self.spec.model,
-            "token": token,
-            "work": WORK,
-            "home": HOME,
-            "prompt_file": PROMPT,
+            "token": ask.token,
+            "work": at(WORK),
+            "home": at(HOME),
+            "prompt_file": at(PROMPT),
+            "append": ask.appended,
         }
         return re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), text)
 
-    def treat(self, skills: Path, scratch: Path, home: Path) -> Treatment:
+    def treat(self, ask: Ask, skills: Path, scratch: Path, home: Path) -> Treatment:
         """Mount the program's folder, and the skills where the program looks for them, both read-only."""
         for name, text in self.spec.home_files.items():
             path = home / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._fill(text, ""), encoding="utf-8")
-        return Treatment({INSTALL: self.install, f"{HOME}/{self.spec.skills_path}": skills})
+            path.write_text(self._fill(text, _for_file(name, ask)), encoding="utf-8")
+        mounts = {INSTALL: self.install}
+        return Treatment(mounts if self.pastes_skills else {**mounts, f"{HOME}/{self.spec.skills_path}": skills})
 
     def read(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
         """Read reply and usage as declared; an output without a reply is an unfinished session."""
@@ -92,6 +109,12 @@ class Command:
         if told[0] is None or told[2] is None:
             return None
         return Tokens(input=told[0], cached=told[1] or 0, output=told[2])
+
+
+def _for_file(name: str, ask: Ask) -> Ask:
+    """Return what a file of the home may hold: no token, and appended text that its format can take."""
+    text = json.dumps(ask.appended, ensure_ascii=False)[1:-1] if name.endswith(".json") else ask.appended
+    return replace(ask, token="", appended=text)
 
 
 def json_values(text: str) -> list[Any]:

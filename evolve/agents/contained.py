@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import subprocess
+import json
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from evolve.agents.adapter import Adapter, Ask, Program, Treatment, pasted
 from evolve.agents.base import Session, SessionEnd
-from evolve.agents.heard import Heard, Verdict, conclude
+from evolve.agents.heard import Heard, Verdict, conclude, not_invoked, read_back
+from evolve.agents.phases import (
+    ARTIFACT,
+    EARLIER,
+    WHOLE,
+    Earlier,
+    Phase,
+    forbidden_changes,
+    prompt_of,
+    read_artifact,
+    work_entries,
+)
 from evolve.agents.prices import cost_micros
 from evolve.digest import foreign_tree_digest
-from evolve.errors import EnvironmentFault, EvolveError
+from evolve.errors import EvolveError, InputError
 from evolve.hostile import read_below, write_fresh
 from evolve.records.kinds import ErrorKind
+from evolve.records.phase import PhaseSpec
 from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
 from evolve.records.task import ANSWER_FILE, Limits
 from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
-from evolve.sandbox.gateway.account import Account, SessionLimits, Upstream
+from evolve.sandbox.gateway.account import Account, Upstream
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
 from evolve.sandbox.gateway.tape import Player, Recorder
@@ -32,111 +43,28 @@ from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
 TapeOf = Callable[[str, int, str], str | None]
 STDERR_CHARS = 300
 LARGEST_OUTPUT = 64 * 1024 * 1024
-VERSION_WALL_S = 30
+LEAST_WALL_S = 1.0
+WARM_UP = PhaseSpec(name="warm-up", template="direct")
 
 
 @dataclass(frozen=True)
-class Treatment:
-    """The skills as an adapter delivers them: what is mounted read-only, by the path inside."""
+class _Ended:
+    """How a phase ended."""
 
-    mounts: Mapping[str, Path]
-
-
-class Adapter(Protocol):
-    """How one program is asked, and how its answer is read."""
-
-    @property
-    def name(self) -> str:
-        """The adapter's name."""
-        ...
-
-    @property
-    def executable(self) -> str:
-        """Where the program is inside the box."""
-        ...
-
-    @property
-    def proves_skill_use(self) -> bool:
-        """Whether its output proves which skills were loaded; else a skill counts once its text reached the model."""
-        ...
-
-    def unfit(self) -> str | None:
-        """Return what of its declaration the program cannot be held to, as ``field: why``."""
-        ...
-
-    def refuses(self, work: Path) -> str | None:
-        """Return what in a task's folder the program would load although nobody gave it."""
-        ...
-
-    def argv(self) -> tuple[str, ...]:
-        """Return the command; the prompt comes on standard input."""
-        ...
-
-    def env(self, token: str) -> Mapping[str, str]:
-        """Return the environment, with the token of this session."""
-        ...
-
-    def treat(self, skills: Path, scratch: Path, home: Path) -> Treatment:
-        """Prepare the home, and say how the skills are mounted."""
-        ...
-
-    def read(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
-        """Read what the program said; never raises."""
-        ...
+    verdict: Verdict
+    usage: Usage = field(default_factory=Usage)
+    reply: str = ""
+    output: bytes = b""
+    skills_used: frozenset[str] = frozenset()
+    artifact: str | None = None
 
 
 @dataclass(frozen=True)
-class Program:
-    """The binary of an agent: its version and digest are part of every identity."""
+class _Tapes:
+    """What is recorded of a cell, and what answers in place of the model."""
 
-    path: Path
-    version: str
-    sha256: str
-
-
-def located(root: Path, text: str) -> str:
-    """Return a path of ``evolve.yaml``: below the home for ``~/``, relative to the workspace; a bare name stays one."""
-    if "/" not in text:
-        return text
-    return str(root / (Path.home() / text[2:] if text.startswith("~/") else text))
-
-
-@cache
-def find_program(name: str, version: str) -> Program:
-    """Find an agent's binary and see that it is the version that was asked for.
-
-    Args:
-        name: A path, or a name on PATH.
-        version: The exact version.
-
-    Raises:
-        EnvironmentFault: It is missing, cannot be run, or is another version.
-
-    """
-    found = None if "\0" in name else shutil.which(name)
-    if found is None:
-        hint = "give its path as agent.binary in evolve.yaml"
-        raise EnvironmentFault(f"{name}: no such program", hint=hint, code="missing-agent")
-    path = Path(found).resolve()
-    try:
-        ran = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=VERSION_WALL_S,
-            check=False,
-            env={"HOME": "/"},
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise EnvironmentFault(f"{path}: cannot be run: {error}", code="missing-agent") from error
-    if version not in ran.stdout.split():
-        said = ran.stdout.strip() or ran.stderr.strip() or "nothing"
-        hint = f"install version {version}, or change agent.version in evolve.yaml"
-        raise EnvironmentFault(f"{path}: it says {said[:80]!r}, not {version}", hint=hint, code="wrong-agent-version")
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Program(path, version, digest)
+    recorder: Recorder | None
+    player: Player | None
 
 
 @dataclass(frozen=True)
@@ -144,27 +72,31 @@ class ContainedAgent:
     """An agent in a box.
 
     Args:
-        adapter: How the program is asked and read.
+        name: The adapter's name.
+        phases: Its sessions for one cell, in order.
         program: Its binary.
         box: Where it runs.
         upstream: Where its model is.
-        limits: What a session may use of the model.
         settings: What else of its declaration may influence an outcome.
         price: What its model charges, if anybody knows.
         idle_s: How long it may be silent.
+        append: Text for its system prompt.
+        mounts: What is mounted read-only beside the skills: tool servers, plugins.
         record: Whether what the model answers is kept.
         tapes: Finds the recording of a cell, which then answers in place of the model.
 
     """
 
-    adapter: Adapter
+    name: str
+    phases: tuple[Phase, ...]
     program: Program
     box: Box
     upstream: Upstream
-    limits: SessionLimits
     settings: Mapping[str, Any]
     price: TokenPrice | None
     idle_s: float
+    append: str | None = None
+    mounts: Mapping[str, Path] = field(default_factory=dict)
     record: bool = False
     tapes: TapeOf | None = None
 
@@ -172,8 +104,8 @@ class ContainedAgent:
     def identity(self) -> dict[str, Any]:
         """The adapter, the binary, its settings and limits, and where its model is."""
         return {
-            "adapter": self.adapter.name,
-            "adapter_version": 1,
+            "adapter": self.name,
+            "adapter_version": 2,
             "backend": self.box.name,
             "version": self.program.version,
             "binary_sha256": self.program.sha256,
@@ -183,79 +115,148 @@ class ContainedAgent:
         }
 
     def run(self, session: Session) -> SessionEnd:
-        """Run one session; whatever goes wrong is told in its end."""
-        room = session.work.parent
-        home, gateway_folder, scratch = room / "home", room / "gateway", room / "treatment"
-        out, err, prompt = room / "output.jsonl", room / "errors.txt", room / "prompt.txt"
-        skills = frozenset(folder.name for folder in session.skills.iterdir())
+        """Run the phases of one cell; whatever goes wrong is told in its end."""
+        tapes = None
         try:
-            home.mkdir()
-            gateway_folder.mkdir()
-            prompt.write_text(session.task.prompt, encoding="utf-8")
-            refusal = self.adapter.refuses(session.work)
-            if refusal is not None:
-                return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
-            treatment = self.adapter.treat(session.skills, scratch, home)
-            before = foreign_tree_digest(session.work)
-            player = None
-            if self.tapes is not None:
-                tape = self.tapes(session.task.id, session.seed, installed_fingerprint(session.skills))
-                if tape is None:
-                    return SessionEnd("", Usage(), ErrorKind.SESSION_ERROR, "no recording of this cell", refused=True)
-                player = Player(tape)
-            recorder = Recorder() if self.record else None
-            watch = {folder.name: _longest_line(folder) for folder in session.skills.iterdir()}
-            with Gateway(gateway_folder, self.upstream, self.limits, self._cost, watch, recorder, player) as gateway:
-                job = BoxJob(
-                    argv=self.adapter.argv(),
-                    env=self.adapter.env(gateway.token),
-                    work=session.work,
-                    home=home,
-                    prompt=prompt,
-                    gateway=gateway_folder,
-                    stdout=out,
-                    stderr=err,
-                    limits=BoxLimits(wall_s=session.task.limits.wall_s, idle_s=self.idle_s),
-                    read_only={self.adapter.executable: self.program.path, **treatment.mounts},
-                    alive=gateway.alive,
-                )
-                end = self.box.run(job)
-            output = read_below(room, out.name, LARGEST_OUTPUT) or b""
-            heard = self._hear(output, home, skills)
-            if not self.adapter.proves_skill_use:
-                heard = replace(heard, skills_used=frozenset(gateway.account.seen))
-            stderr = _last_words(err)
+            tapes = self._tapes_of(session)
+            if tapes is None:
+                return SessionEnd("", Usage(), ErrorKind.SESSION_ERROR, "no recording of this cell", refused=True)
+            ended = self._run(session, tapes)
         except OSError as error:
-            return SessionEnd("", Usage(), ErrorKind.INFRA_ERROR, f"{error.filename or 'box'}: {error.strerror}")
-        verdict = conclude(heard, end, gateway.account, skills, stderr)
-        ended = self._end(session, heard, end, gateway.account, verdict, before, output)
-        return ended if recorder is None else replace(ended, recording=recorder.text())
+            ended = SessionEnd("", Usage(), ErrorKind.INFRA_ERROR, f"{error.filename or 'box'}: {error.strerror}")
+        return ended if tapes is None or tapes.recorder is None else replace(ended, recording=tapes.recorder.text())
 
-    def _hear(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
-        """Read what the program said; whatever it said, it cannot stop evolve."""
-        try:
-            heard = self.adapter.read(output, home, skills)
-        except (TypeError, ValueError, AttributeError, KeyError, LookupError, OverflowError, RecursionError) as error:
-            return Heard(started=True, finished=True, unreadable=f"{type(error).__name__}: {error}"[:STDERR_CHARS])
-        return replace(heard, reply=heard.reply.encode("utf-8", errors="replace").decode("utf-8"))
+    def _tapes_of(self, session: Session) -> _Tapes | None:
+        player = None
+        if self.tapes is not None:
+            tape = self.tapes(session.task.id, session.seed, installed_fingerprint(session.skills))
+            if tape is None:
+                return None
+            player = Player(tape)
+        return _Tapes(Recorder() if self.record else None, player)
 
-    def _end(
-        self,
-        session: Session,
-        heard: Heard,
-        end: BoxEnd,
-        account: Account,
-        verdict: Verdict,
-        before: str,
-        output: bytes,
-    ) -> SessionEnd:
-        usage = self._usage(heard, end, account)
-        transcript = output.decode("utf-8", errors="replace")
+    def _run(self, session: Session, tapes: _Tapes) -> SessionEnd:
+        phases = self.phases
+        if session.warm_up:
+            phases = (replace(phases[0], spec=WARM_UP, template="{{ task }}"),)
+        refusal = phases[0].adapter.refuses(session.work)
+        if refusal is not None:
+            return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
+        before, began = foreign_tree_digest(session.work), time.monotonic()
+        earlier: dict[str, Earlier] = {}
+        ends: list[_Ended] = []
+        for phase in phases:
+            left = session.task.limits.wall_s - (time.monotonic() - began)
+            ends.append(self._phase(phase, session, tapes, earlier, max(LEAST_WALL_S, left)))
+            if ends[-1].verdict.kind is not None:
+                break
+        return self._settle(session, phases, ends, before)
+
+    def _settle(self, session: Session, phases: tuple[Phase, ...], ends: list[_Ended], before: str) -> SessionEnd:
+        """Return how the cell ended: by its first phase that failed, else by what its phases did together."""
+        last, verdict = ends[-1], ends[-1].verdict
+        reply = last.reply if last.artifact is None else last.artifact
+        if verdict.kind is not None and len(phases) > 1:
+            verdict = replace(verdict, detail=f"phase {phases[len(ends) - 1].spec.name}: {verdict.detail}")
+        if verdict.kind is None and session.expects is not None and not phases[0].adapter.pastes_skills:
+            verdict = not_invoked(frozenset().union(*(end.skills_used for end in ends)), session.expects)
         if verdict.kind is None and session.task.kind == "answer":
-            write_fresh(session.work / ANSWER_FILE, heard.reply)
+            if not session.warm_up:
+                write_fresh(session.work / ANSWER_FILE, reply)
         elif verdict.kind is None and _digest_or_none(session.work) == before:
             verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
-        return SessionEnd(heard.reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
+        transcript = _transcript([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
+        usage = _sum([end.usage for end in ends])
+        return SessionEnd(reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
+
+    def _phase(
+        self, phase: Phase, session: Session, tapes: _Tapes, earlier: dict[str, Earlier], left_s: float
+    ) -> _Ended:
+        """Run one session, and see what it left and what it changed."""
+        room = session.work.parent / f"phase-{phase.spec.name}"
+        artifacts = room / "artifact"
+        for folder in (room, room / "home", room / "gateway", room / "treatment", artifacts):
+            folder.mkdir()
+        restricted = phase.spec.workspace == "read-only" or phase.spec.may_change != WHOLE
+        before = work_entries(session.work) if restricted else {}
+        try:
+            ended = self._session(phase, session, tapes, room, earlier, left_s)
+        except EvolveError as error:
+            return _Ended(Verdict(ErrorKind.INFRA_ERROR, error.message))
+        if ended.verdict.kind is None and restricted:
+            ended = replace(ended, verdict=_changes(phase.spec, before, session.work))
+        if ended.verdict.kind is None and phase.spec.artifact is not None:
+            ended = _with_artifact(ended, phase.spec, artifacts)
+            if ended.artifact is not None:
+                self._hand_on(phase.spec, ended.artifact, session, earlier)
+        return ended
+
+    def _hand_on(self, spec: PhaseSpec, text: str, session: Session, earlier: dict[str, Earlier]) -> None:
+        """Keep an artifact where later phases find it."""
+        inside = f"{spec.name}/{spec.artifact}"
+        kept = session.work.parent / "earlier" / inside
+        kept.parent.mkdir(parents=True)
+        kept.write_text(text, encoding="utf-8")
+        earlier[spec.name] = Earlier(inside, text)
+
+    def _session(
+        self,
+        phase: Phase,
+        session: Session,
+        tapes: _Tapes,
+        room: Path,
+        earlier: Mapping[str, Earlier],
+        left_s: float,
+    ) -> _Ended:
+        adapter, places = phase.adapter, self.box.places(room)
+        home, out, err, prompt = room / "home", room / "output.jsonl", room / "errors.txt", room / "prompt.txt"
+        found = {
+            name: replace(artifact, path=places.at(f"{EARLIER}/{artifact.path}")) for name, artifact in earlier.items()
+        }
+        prompt.write_text(prompt_of(phase, session.task.prompt, places, found), encoding="utf-8")
+        shown = frozenset() if adapter.pastes_skills else frozenset(one.name for one in session.skills.iterdir())
+        watch = {folder.name: _longest_line(folder) for folder in session.skills.iterdir()}
+        with Gateway(
+            room / "gateway", self.upstream, phase.limits, self._cost, watch, tapes.recorder, tapes.player
+        ) as gateway:
+            ask = Ask(places, gateway.token, self._appended(adapter, session.skills))
+            treatment = adapter.treat(ask, session.skills, room / "treatment", home)
+            job = BoxJob(
+                argv=adapter.argv(ask),
+                env=adapter.env(ask),
+                work=session.work,
+                home=home,
+                prompt=prompt,
+                gateway=room / "gateway",
+                stdout=out,
+                stderr=err,
+                limits=BoxLimits(wall_s=phase.spec.wall_s or left_s, idle_s=self.idle_s),
+                read_only=self._mounts(adapter, treatment, session, bool(earlier)),
+                writable={ARTIFACT: room / "artifact"} if phase.spec.artifact else {},
+                work_read_only=phase.spec.workspace == "read-only",
+                places=places,
+                alive=gateway.alive,
+            )
+            end = self.box.run(job)
+        account = gateway.account
+        output = read_below(room, out.name, LARGEST_OUTPUT) or b""
+        heard = hear(adapter, output, home, shown)
+        if not adapter.proves_skill_use:
+            heard = replace(heard, skills_used=frozenset(account.seen))
+        verdict = conclude(heard, end, account, _last_words(err))
+        if verdict.kind is None:
+            verdict = read_back(account, self.settings.get("effort"))
+        usage = self._usage(heard, end, account)
+        return _Ended(verdict, usage, heard.reply, output, heard.skills_used)
+
+    def _mounts(self, adapter: Adapter, treatment: Treatment, session: Session, handed_on: bool) -> dict[str, Path]:
+        mounts = {adapter.executable: self.program.path, **treatment.mounts, **self.mounts}
+        return {**mounts, EARLIER: session.work.parent / "earlier"} if handed_on else mounts
+
+    def _appended(self, adapter: Adapter, skills: Path) -> str:
+        """Return what is added to the system prompt: skills that are pasted, then the arm's own text."""
+        parts = [pasted(skills) if adapter.pastes_skills else "", self.append or ""]
+        return "\n\n".join(part for part in parts if part)
 
     def _usage(self, heard: Heard, end: BoxEnd, account: Account) -> Usage:
         """Return what was used: by the agent's own account, or by the gateway's where that knows of more."""
@@ -283,11 +284,62 @@ class ContainedAgent:
         return cost_micros(self.price, tokens) if model == self.settings.get("model") else None
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
-        """Return the money limit of a session: the gateway makes no call that could pass it."""
-        return self.limits.usd_micros
+        """Return the money limits of all phases together: the gateway makes no call that could pass one."""
+        worst = [phase.limits.usd_micros for phase in self.phases]
+        return None if None in worst else sum(one or 0 for one in worst)
 
     def close(self) -> None:
         """Hold nothing."""
+
+
+def hear(adapter: Adapter, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
+    """Read what a program said; whatever it said, it cannot stop evolve."""
+    try:
+        heard = adapter.read(output, home, skills)
+    except (TypeError, ValueError, AttributeError, KeyError, LookupError, OverflowError, RecursionError) as error:
+        return Heard(started=True, finished=True, unreadable=f"{type(error).__name__}: {error}"[:STDERR_CHARS])
+    return replace(heard, reply=heard.reply.encode("utf-8", errors="replace").decode("utf-8"))
+
+
+def _changes(spec: PhaseSpec, before: Mapping[str, str], work: Path) -> Verdict:
+    """Judge what a phase that may not change everything has changed."""
+    try:
+        after = work_entries(work)
+    except InputError as error:
+        return Verdict(ErrorKind.PHASE_VIOLATION, f"its work cannot be read: {error.message}")
+    allowed = () if spec.workspace == "read-only" else spec.may_change
+    forbidden = forbidden_changes(before, after, allowed)
+    if not forbidden:
+        return Verdict()
+    more = f" and {len(forbidden) - 3} more" if len(forbidden) > 3 else ""
+    return Verdict(ErrorKind.PHASE_VIOLATION, f"it changed {', '.join(forbidden[:3])}{more}")
+
+
+def _with_artifact(ended: _Ended, spec: PhaseSpec, folder: Path) -> _Ended:
+    """Take up the artifact of a phase, or say what is wrong with it."""
+    text, fault = read_artifact(folder, spec.artifact or "")
+    if fault is not None:
+        return replace(ended, verdict=Verdict(ErrorKind.PHASE_VIOLATION, fault))
+    if text is None or not text.strip():
+        return replace(ended, verdict=Verdict(ErrorKind.NO_WORK_PRODUCED, f"it left no {spec.artifact}"))
+    return replace(ended, artifact=text)
+
+
+def _transcript(outputs: list[tuple[str, bytes]]) -> str:
+    """Return what the program said; of several phases, each behind a line that names it."""
+    texts = [(name, output.decode("utf-8", errors="replace")) for name, output in outputs]
+    if len(texts) == 1:
+        return texts[0][1]
+    return "".join(json.dumps({"evolve_phase": name}) + "\n" + text.rstrip("\n") + "\n" for name, text in texts)
+
+
+def _sum(usages: list[Usage]) -> Usage:
+    """Add usages up; a figure that one of them lacks is unknown."""
+    totals: dict[str, int | None] = {}
+    for name in Usage.model_fields:
+        figures = [getattr(usage, name) for usage in usages]
+        totals[name] = None if any(figure is None for figure in figures) else sum(figures)
+    return Usage(**totals)
 
 
 def _longest_line(skill: Path) -> str:

@@ -53,14 +53,26 @@ class Verdict:
     refused: bool = False
 
 
-def conclude(heard: Heard, end: BoxEnd, account: Account, skills: frozenset[str], stderr: str) -> Verdict:
+def not_invoked(used: frozenset[str], expects: str) -> Verdict:
+    """Judge sessions that ended well by whether one of them loaded the skill."""
+    return Verdict() if expects in used else Verdict(ErrorKind.SKILL_NOT_INVOKED, f"it never loaded {expects}")
+
+
+def read_back(account: Account, effort: str | None) -> Verdict:
+    """Compare what the model was really asked for with what was declared."""
+    if effort is None or not account.exchanges or account.efforts == {effort}:
+        return Verdict()
+    asked = ", ".join(sorted(account.efforts)) or "none"
+    return Verdict(ErrorKind.CONTAMINATED, f"the model was asked for the effort {asked}, not {effort}")
+
+
+def conclude(heard: Heard, end: BoxEnd, account: Account, stderr: str) -> Verdict:
     """Classify a session, the causes outside of the agent first.
 
     Args:
         heard: What the agent said.
         end: How its box ended.
         account: What the gateway saw.
-        skills: The skills that its arm is about; at least one must have been loaded.
         stderr: The last lines of its standard error.
 
     """
@@ -81,8 +93,6 @@ def conclude(heard: Heard, end: BoxEnd, account: Account, skills: frozenset[str]
         return Verdict(ErrorKind.AGENT_LIMIT, limit)
     if not heard.started or not heard.finished or heard.failure is not None or end.exit_code != 0:
         return Verdict(ErrorKind.SESSION_ERROR, _why_it_failed(heard, end, stderr))
-    if skills and not heard.skills_used & skills:
-        return Verdict(ErrorKind.SKILL_NOT_INVOKED, f"it never loaded {', '.join(sorted(skills))}")
     if heard.tokens is not None and not heard.tokens.sound:
         return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, "its account of tokens does not add up")
     if (differs := _difference(heard, account)) is not None:

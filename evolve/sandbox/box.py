@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -28,6 +29,23 @@ GONE_S = 30
 POLL_S = 0.05
 TMP_BYTES = 512 * 1024 * 1024
 ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/ca-certificates")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are, as the agent sees them: a folder put before every path, and the gateway's port."""
+
+    root: str = ""
+    port: int = PORT
+
+    def at(self, inside: str) -> str:
+        """Return a path of the box as the agent has to write it."""
+        return self.root + inside
+
+    @property
+    def gateway(self) -> str:
+        """The gateway's base URL."""
+        return f"http://127.0.0.1:{self.port}"
 
 
 class Stop(StrEnum):
@@ -66,6 +84,9 @@ class BoxJob:
         stderr: The file for its errors.
         limits: What it may use.
         read_only: Further files and folders, by their path inside.
+        writable: Further folders that it may write, by their path inside.
+        work_read_only: Whether it may only read its work.
+        places: Where all of this is inside; argv and env are written for it.
         alive: When something last came through the gateway (monotonic seconds), so that a long answer is not idleness.
 
     """
@@ -80,6 +101,9 @@ class BoxJob:
     stderr: Path
     limits: BoxLimits
     read_only: Mapping[str, Path] = field(default_factory=dict)
+    writable: Mapping[str, Path] = field(default_factory=dict)
+    work_read_only: bool = False
+    places: Places = field(default_factory=Places)
     alive: Callable[[], float] = lambda: 0.0
 
 
@@ -92,13 +116,50 @@ class BoxEnd:
     wall_s: float
 
 
-class Box:
+class Box(Protocol):
+    """Where agents are run."""
+
+    name: str
+
+    def places(self, room: Path) -> Places:
+        """Return where things will be for an agent whose folders lie in a room."""
+        ...
+
+    def run(self, job: BoxJob) -> BoxEnd:
+        """Run an agent to its end or to one of its limits; nothing of it is left.
+
+        Raises:
+            EnvironmentFault: It cannot be started, or not be ended.
+
+        """
+        ...
+
+
+def supervised(job: BoxJob, socket: str, prompt: str, inside: str) -> list[str]:
+    """Return the command of the supervisor that runs a job's command.
+
+    Args:
+        job: The job.
+        socket: The gateway's socket, as it is seen from there.
+        prompt: The file with the prompt.
+        inside: The supervisor's own source.
+
+    """
+    command = [base_python(), "-I", "-S", inside, str(job.places.port), socket, prompt, str(GRACE_S)]
+    return [*command, "--", *job.argv]
+
+
+class BubblewrapBox:
     """Runs agents under bubblewrap, each in namespaces of its own."""
 
     name = "bubblewrap"
 
     def __init__(self, executable: str) -> None:
         self._executable = executable
+
+    def places(self, room: Path) -> Places:
+        """Return the same places for every agent."""
+        return Places()
 
     def argv(self, job: BoxJob) -> list[str]:
         """Return the command that runs a job contained."""
@@ -110,15 +171,18 @@ class Box:
             argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
         argv += ["--proc", "/proc", *READ_ONLY_PROC, "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/dev/shm"]
         argv += ["--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
-        argv += ["--bind", str(job.work), WORK, "--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
+        argv += ["--ro-bind" if job.work_read_only else "--bind", str(job.work), WORK]
+        argv += ["--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
         argv += ["--ro-bind", str(Path(__file__).with_name("inside.py")), INSIDE, "--ro-bind", str(job.prompt), PROMPT]
         for inside, path in job.read_only.items():
             argv += ["--ro-bind", str(path), inside]
+        for inside, path in job.writable.items():
+            argv += ["--bind", str(path), inside]
         standard = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": HOME, "TMPDIR": "/tmp"}
         for name, value in {**standard, **job.env}.items():
             argv += ["--setenv", name, value]
-        supervisor = [base_python(), "-I", "-S", INSIDE, str(PORT), f"{GATEWAY}/{SOCKET}", PROMPT, str(GRACE_S)]
-        return [*argv, "--remount-ro", "/", "--chdir", WORK, "--", *supervisor, "--", *job.argv]
+        supervisor = supervised(job, f"{GATEWAY}/{SOCKET}", PROMPT, INSIDE)
+        return [*argv, "--remount-ro", "/", "--chdir", WORK, "--", *supervisor]
 
     def run(self, job: BoxJob) -> BoxEnd:
         """Run an agent to its end or to one of its limits; nothing of it is left.
@@ -147,19 +211,32 @@ class Box:
             finally:
                 os.close(tell)
             inner = _inner_process(info.read())
-            try:
-                stop = _watch(process, job, started)
-                if stop in (Stop.WALL, Stop.IDLE):
-                    _end(process)
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                with contextlib.suppress(OSError):
-                    if process.stdin is not None:
-                        process.stdin.close()
-                process.wait()
-                _wait_for_all(inner)
-        return BoxEnd(process.returncode if stop is None else None, stop, time.monotonic() - started)
+            return attend(process, job, started, lambda: _wait_for_all(inner))
+
+
+def attend(process: subprocess.Popen[bytes], job: BoxJob, started: float, rest: Callable[[], None]) -> BoxEnd:
+    """Wait for the end of a supervisor or bring it about at a limit, and leave nothing of it.
+
+    Args:
+        process: The supervisor, which leads a process group.
+        job: Gives the limits.
+        started: When it began, in monotonic seconds.
+        rest: Sees to what is not in the process group.
+
+    """
+    try:
+        stop = _watch(process, job, started)
+        if stop in (Stop.WALL, Stop.IDLE):
+            _end(process)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+        process.wait()
+        rest()
+    return BoxEnd(process.returncode if stop is None else None, stop, time.monotonic() - started)
 
 
 def _inner_process(info: bytes) -> int | None:

@@ -11,7 +11,7 @@ import psutil
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import base_python
-from evolve.sandbox.box import WORK, Box, BoxJob, BoxLimits
+from evolve.sandbox.box import WORK, BoxJob, BoxLimits, BubblewrapBox
 from evolve.scratch import short_lived
 
 SKILL = "/box/probe-skill"
@@ -39,7 +39,7 @@ print("; ".join(faults) or "contained")
 
 
 @cache
-def find_box() -> Box:
+def find_box() -> BubblewrapBox:
     """Return a box that was seen to deny reading, writing, the network and survivors.
 
     Raises:
@@ -50,7 +50,7 @@ def find_box() -> Box:
     if executable is None:
         hint = "Debian, Ubuntu: apt install bubblewrap"
         raise EnvironmentFault("agents need bubblewrap, which is not installed", hint=hint, code="no-containment")
-    box = Box(executable)
+    box = BubblewrapBox(executable)
     verdict = probe(box)
     if verdict != "contained":
         hint = "allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1, or run as root"
@@ -58,7 +58,7 @@ def find_box() -> Box:
     return box
 
 
-def probe(box: Box) -> str:
+def probe(box: BubblewrapBox) -> str:
     """Return what a program in a box can do that it must not, or ``contained``."""
     with (
         short_lived("probe") as scratch,

@@ -31,12 +31,12 @@ class Host:
 
         def end(process: subprocess.Popen[bytes]) -> None:
             kill_group(process)
-            _kill_marked(mark)
+            kill_marked(mark)
 
         return run_contained(list(job.argv), job, env=env, cwd=job.folder, end=end)
 
 
-def _kill_marked(mark: str) -> None:
+def kill_marked(mark: str) -> None:
     """Kill what left the process group: children of a leader that is gone can be told by their environment alone."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):

@@ -62,6 +62,8 @@ def end_when_told(agent: "subprocess.Popen[bytes]", grace_s: float) -> None:
 def main() -> int:
     """Run ``PORT SOCKET PROMPT GRACE_S -- ARGV...`` and return the agent's exit code; a signal counts from 128."""
     port, path, prompt, grace_s, _, *argv = sys.argv[1:]
+    folder, name = os.path.split(path)  # a socket's path has 107 bytes, and a folder may lie deep
+    path = f"/proc/self/fd/{os.open(folder, os.O_RDONLY | os.O_DIRECTORY)}/{name}"
     listener = socket.create_server(("127.0.0.1", int(port)), backlog=64)
     threading.Thread(target=serve, args=(listener, path), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))

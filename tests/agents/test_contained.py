@@ -13,21 +13,14 @@ from hypothesis import strategies as st
 
 from evolve.agents.claude_code import ClaudeCode
 from evolve.agents.codex import Codex
-from evolve.agents.contained import ContainedAgent, Program
+from evolve.agents.contained import hear
 from evolve.agents.heard import Heard
 from evolve.records.agent import ProgramSpec
 from evolve.records.workspace import WorkspaceSpec
-from evolve.sandbox.box import Box
-from evolve.sandbox.gateway.account import SessionLimits, Upstream
 
 COMMON: dict[str, Any] = {"binary": "x", "version": "1", "upstream": {"base_url": "http://127.0.0.1:9"}}
 CLAUDE = ClaudeCode(ProgramSpec.model_validate({"adapter": "claude-code", "model": "m1", **COMMON}))
 CODEX = Codex(ProgramSpec.model_validate({"adapter": "codex", "model": "m1", **COMMON}))
-
-
-def agent(adapter: Any) -> ContainedAgent:
-    program = Program(Path("/x"), "1", "0" * 64)
-    return ContainedAgent(adapter, program, Box("bwrap"), Upstream("http://x"), SessionLimits(), {}, None, 1.0)
 
 
 anything = st.recursive(
@@ -49,22 +42,22 @@ events = st.dictionaries(names, anything | kinds, max_size=8)
 def test_no_output_stops_evolve(said: list[Any], adapter: Any) -> None:
     init = {"type": "system", "subtype": "init"}
     output = b"\n".join(json.dumps(line).encode() for line in [init, *said])
-    heard = agent(adapter)._hear(output, Path("/nonexistent"), frozenset({"greeter"}))
+    heard = hear(adapter, output, Path("/nonexistent"), frozenset({"greeter"}))
     assert isinstance(heard, Heard)
     heard.reply.encode("utf-8")
 
 
 @pytest.mark.parametrize("output", [b"", b"\0" * 100, b"\xff\xfe", b"[" * 100_000, b'{"type": "system"' * 1000])
 def test_bytes_that_are_no_events_are_passed_over(output: bytes) -> None:
-    assert not agent(CLAUDE)._hear(output, Path("/nonexistent"), frozenset()).finished
+    assert not hear(CLAUDE, output, Path("/nonexistent"), frozenset()).finished
 
 
 def test_what_cannot_be_read_is_evidence_that_cannot_be_believed() -> None:
-    class Broken:
+    class Broken(ClaudeCode):
         def read(self, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
             raise TypeError("unhashable")
 
-    heard = agent(Broken())._hear(b"", Path("/x"), frozenset())
+    heard = hear(Broken(CLAUDE.spec), b"", Path("/x"), frozenset())
     assert heard.unreadable == "TypeError: unhashable"
     assert replace(heard, unreadable=None).finished
 

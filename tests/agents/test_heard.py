@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.agents.heard import Heard, Verdict, conclude
+from evolve.agents.heard import Heard, Verdict, conclude, not_invoked, read_back
 from evolve.records.kinds import ErrorKind
 from evolve.sandbox.box import BoxEnd, Stop
 from evolve.sandbox.gateway.account import Account, Exchange
@@ -18,14 +18,13 @@ USED = Tokens(input=300, cached=100, output=50)
 GOOD = Heard(started=True, finished=True, reply="done", skills_used=frozenset({"greeter"}), tokens=USED)
 END = BoxEnd(0, None, 3.0)
 SEEN = [Exchange("m", 200, USED)]
-SKILLS = frozenset({"greeter"})
 
 
 def verdict(heard: Heard = GOOD, end: BoxEnd = END, *, stderr: str = "", **account: object) -> Verdict:
     books = Account(exchanges=list(SEEN))
     for name, value in account.items():
         setattr(books, name, value)
-    return conclude(heard, end, books, SKILLS, stderr)
+    return conclude(heard, end, books, stderr)
 
 
 def test_a_session_that_proves_all_of_it_is_good() -> None:
@@ -54,7 +53,6 @@ def test_a_session_that_proves_all_of_it_is_good() -> None:
         ({"finished": False}, {}, {}, ErrorKind.SESSION_ERROR, "ended without a result (exit 0)"),
         ({"failure": "HTTP 529: busy"}, {"exit_code": 1}, {}, ErrorKind.SESSION_ERROR, "HTTP 529: busy"),
         ({}, {"exit_code": 143}, {}, ErrorKind.SESSION_ERROR, "exit 143"),
-        ({"skills_used": frozenset()}, {}, {}, ErrorKind.SKILL_NOT_INVOKED, "it never loaded greeter"),
         ({"tokens": Tokens(input=5, cached=9)}, {}, {}, ErrorKind.EVIDENCE_UNVERIFIED, "does not add up"),
         (
             {"tokens": Tokens(input=301, cached=100, output=50)},
@@ -87,8 +85,23 @@ def test_what_it_last_said_on_standard_error_is_quoted() -> None:
     )
 
 
-def test_an_arm_without_skills_need_load_none() -> None:
-    assert conclude(replace(GOOD, skills_used=frozenset()), END, Account(list(SEEN)), frozenset(), "").kind is None
+def test_a_skill_that_is_expected_must_have_been_loaded() -> None:
+    assert not_invoked(frozenset({"greeter", "other"}), "greeter") == Verdict()
+    assert not_invoked(frozenset({"other"}), "greeter") == Verdict(
+        ErrorKind.SKILL_NOT_INVOKED, "it never loaded greeter"
+    )
+
+
+def test_the_effort_that_the_model_was_asked_for_is_compared() -> None:
+    def asked(*efforts: str) -> Account:
+        return Account(exchanges=list(SEEN), efforts=set(efforts))
+
+    assert read_back(asked("low"), "low") == Verdict()
+    assert read_back(asked(), None) == Verdict()
+    assert read_back(Account(), "low") == Verdict()
+    for seen in (asked(), asked("high"), asked("low", "high")):
+        assert read_back(seen, "low").kind is ErrorKind.CONTAMINATED
+    assert read_back(asked("high"), "low").detail == "the model was asked for the effort high, not low"
 
 
 def test_accounts_are_compared_only_where_both_are_whole() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import base_python
-from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits, Stop
+from evolve.sandbox.box import BoxEnd, BoxJob, BoxLimits, BubblewrapBox, Stop
 from evolve.sandbox.box_preflight import find_box, probe
 from tests.sandbox.test_bubblewrap import REASON, WORKS
 
@@ -38,7 +38,7 @@ def run(tmp_path: Path, code: str, *, prompt: str = "", **limits: Any) -> tuple[
         stderr=tmp_path / "err",
         limits=BoxLimits(**{"wall_s": 20, **limits}),
     )
-    end = Box(shutil.which("bwrap") or "bwrap").run(job)
+    end = BubblewrapBox(shutil.which("bwrap") or "bwrap").run(job)
     return end, (tmp_path / "out").read_text(errors="replace")
 
 
@@ -170,7 +170,7 @@ def test_a_box_is_believed_only_when_it_was_seen_to_deny() -> None:
 def test_a_weak_box_is_found_out(
     out: str, into: list[str], fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    class Weak(Box):
+    class Weak(BubblewrapBox):
         def argv(self, job: BoxJob) -> list[str]:
             argv = super().argv(job)
             if out == "--proc":
@@ -200,7 +200,7 @@ def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_supervisor_needs_nothing_but_the_standard_library() -> None:
-    source = (Path(sys.modules[Box.__module__].__file__ or "").parent / "inside.py").read_text()
+    source = (Path(sys.modules[BubblewrapBox.__module__].__file__ or "").parent / "inside.py").read_text()
     imports = {line.split()[1] for line in source.splitlines() if line.startswith(("import ", "from "))}
     assert imports <= {"contextlib", "os", "resource", "signal", "socket", "subprocess", "sys", "threading"}
 

@@ -44,6 +44,7 @@ class Account:
     refused: str | None = None
     limit: str | None = None
     seen: set[str] = field(default_factory=set)
+    efforts: set[str] = field(default_factory=set)
     last_ns: int = 0
 
     @property

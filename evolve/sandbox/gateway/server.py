@@ -134,7 +134,9 @@ class Gateway:
             return ticket
 
     def look(self, asked: dict[str, Any]) -> None:
-        """Note which watched lines a request holds."""
+        """Note which watched lines a request holds, and the effort that it asks for."""
+        if (effort := effort_of(asked)) is not None:
+            self.account.efforts.add(effort)
         if self._watch:
             text = json.dumps(asked, ensure_ascii=False)
             self.account.seen |= {name for name, line in self._watch.items() if line and line in text}
@@ -217,6 +219,13 @@ def whole(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return math.ceil(value)
+
+
+def effort_of(asked: dict[str, Any]) -> str | None:
+    """Return the effort that a request asks of the model, in any of the wire formats."""
+    nested = [asked.get(name) for name in ("output_config", "reasoning")]
+    found = [value.get("effort") for value in nested if isinstance(value, dict)] + [asked.get("reasoning_effort")]
+    return next((effort for effort in found if isinstance(effort, str)), None)
 
 
 def _thinking_budget(asked: dict[str, Any]) -> int:

@@ -1,0 +1,148 @@
+"""The phases of a cell: what each is asked, what it left, and what it changed that it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evolve.agents.adapter import Adapter
+from evolve.digest import foreign_entries, sha256_bytes
+from evolve.errors import InputError
+from evolve.hostile import entries_of, read_below
+from evolve.records.phase import PhaseSpec
+from evolve.sandbox.box import WORK, Places
+from evolve.sandbox.gateway.account import SessionLimits
+
+if TYPE_CHECKING:
+    import jinja2
+
+ARTIFACT, EARLIER = "/box/artifact", "/box/earlier"
+MAX_ARTIFACT_BYTES = 256 * 1024
+SHIPPED = ("direct", "plan", "work", "review")
+WHOLE = ("*",)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase as it is run.
+
+    Args:
+        spec: What was declared.
+        adapter: How the program is asked in it.
+        limits: What it may use of the model.
+        template: The text of its prompt's template.
+
+    """
+
+    spec: PhaseSpec
+    adapter: Adapter
+    limits: SessionLimits
+    template: str
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The artifact of an earlier phase: where the program finds it, and its text."""
+
+    path: str
+    text: str
+
+
+def shipped_template(name: str) -> str:
+    """Return a template that ships."""
+    return resources.files("evolve.agents").joinpath(f"templates/{name}.md.j2").read_text(encoding="utf-8")
+
+
+def _environment() -> jinja2.Environment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def prompt_of(phase: Phase, task: str, places: Places, earlier: Mapping[str, Earlier]) -> str:
+    """Return the prompt of a phase.
+
+    Args:
+        phase: The phase.
+        task: The task's own prompt, which is text and no template.
+        places: Where things are, as the program sees them.
+        earlier: The artifacts of earlier phases, by phase.
+
+    """
+    artifact = places.at(f"{ARTIFACT}/{phase.spec.artifact}") if phase.spec.artifact else None
+    template = _environment().from_string(phase.template)
+    return template.render(task=task, artifact=artifact, earlier=dict(earlier), work=places.at(WORK)).strip() + "\n"
+
+
+def check_templates(phases: Iterable[Phase]) -> None:
+    """Render every template once, before anything is spent.
+
+    Raises:
+        InputError: A template cannot be rendered; the message names the phase.
+
+    """
+    from jinja2 import TemplateError
+
+    earlier: dict[str, Earlier] = {}
+    for phase in phases:
+        try:
+            prompt_of(phase, "a task", Places(), earlier)
+        except (TemplateError, TypeError, ValueError) as error:
+            raise InputError(
+                f"evolve.yaml: phases: {phase.spec.name}: its template {phase.spec.template!r}: {error}",
+                hint="it may use task, work, artifact, and earlier.<phase>.path and .text of phases before it",
+                code="broken-template",
+            ) from error
+        if phase.spec.artifact is not None:
+            earlier[phase.spec.name] = Earlier(f"{EARLIER}/{phase.spec.name}/{phase.spec.artifact}", "a text")
+
+
+def work_entries(work: Path) -> dict[str, str]:
+    """Return a digest of every file, link and executable bit of a workspace, by path.
+
+    Raises:
+        InputError: It holds what cannot be read.
+
+    """
+    return {
+        path: sha256_bytes(kind + (b"1" if executable else b"0") + content)
+        for path, kind, executable, content in foreign_entries(work)
+    }
+
+
+def forbidden_changes(before: Mapping[str, str], after: Mapping[str, str], allowed: tuple[str, ...]) -> list[str]:
+    """Return the paths that were changed, made or removed, and are not among what may be changed.
+
+    Args:
+        before: A digest by path, when the phase began.
+        after: The same, when it ended.
+        allowed: Patterns in the manner of .gitignore.
+
+    """
+    from pathspec import GitIgnoreSpec
+
+    changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
+    rules = GitIgnoreSpec.from_lines(allowed)
+    return [path for path in changed if not rules.match_file(path)]
+
+
+def read_artifact(folder: Path, name: str) -> tuple[str | None, str | None]:
+    """Read what a phase left in its folder: the artifact, or ``None`` and what it did that it may not.
+
+    Returns:
+        The text and no fault; or no text and a fault; or neither, when there is nothing at all.
+
+    """
+    found = entries_of(folder)
+    if strangers := sorted(found - {name}):
+        return None, f"it wrote {', '.join(strangers[:3])} beside {name}"
+    if not found:
+        return None, None
+    data = read_below(folder, name, MAX_ARTIFACT_BYTES)
+    if data is None:
+        return None, f"{name} is no plain file of at most {MAX_ARTIFACT_BYTES // 1024} KiB"
+    return data.decode("utf-8", errors="replace").replace("\r\n", "\n"), None
