@@ -14,7 +14,7 @@ from pathlib import Path
 from evolve.errors import EvolveError, InputError
 from evolve.records.agent import ChatAgentSpec, ProgramSpec
 from evolve.records.workspace import HttpModelSpec
-from evolve.sandbox.choose import choose_sandbox
+from evolve.sandbox.choose import Uncontainable, choose_sandbox
 from evolve.workspace import Workspace, find_workspace
 
 MIN_FREE_BYTES = 2 * 1024**3
@@ -45,10 +45,12 @@ def _git() -> Diagnosis:
 
 
 def _containment() -> Diagnosis:
-    sandbox, note = choose_sandbox()
-    fix = "apt install bubblewrap; without it graders run model-written code uncontained"
-    found = "bubblewrap: seen to deny files, writes, network and environment" if note is None else note
-    return Diagnosis("containment", note is None, found if note is None else f"{sandbox.name}: {found}", fix, False)
+    sandbox = choose_sandbox()
+    if isinstance(sandbox, Uncontainable):
+        fix = "apt install bubblewrap; without it no model-written code is run, but with --unsafe-host"
+        return Diagnosis("containment", False, sandbox.reason, fix, required=False)
+    found = f"{sandbox.name}: seen to deny files, writes, network and environment"
+    return Diagnosis("containment", True, found)
 
 
 def _disk(folder: Path) -> Diagnosis:

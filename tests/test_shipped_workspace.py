@@ -15,7 +15,7 @@ WORKSPACE = find_workspace(Path(__file__).parents[1])
 
 
 def test_every_instrument_is_good() -> None:
-    faults = check_corpus(load_corpus(WORKSPACE.corpus), WORKSPACE.skills(), choose_sandbox()[0])
+    faults = check_corpus(load_corpus(WORKSPACE.corpus), WORKSPACE.skills(), choose_sandbox())
     assert faults == []
 
 

@@ -19,7 +19,8 @@ from evolve.errors import InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import build_model
 from evolve.records.agent import AgentSpec
-from evolve.sandbox.choose import choose_sandbox
+from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
+from evolve.sandbox.host_box import HostBox
 from evolve.workspace import Workspace
 
 
@@ -61,9 +62,12 @@ def opened_bench(
     corpus = load_corpus(workspace.corpus)
     skills = workspace.skills()
     policy = workspace.policy()
-    sandbox, note = choose_sandbox()
-    if note is not None and any(task.runs_model_code for task in corpus.tasks):
-        progress.note(f"WARNING: {note}")
+    options = options or RunOptions()
+    sandbox = choose_sandbox(unsafe_host=options.unsafe_host)
+    if options.unsafe_host:
+        progress.note(f"WARNING: {UNSAFE_HOST_NOTE}")
+    require_containment(sandbox, needed=any(task.runs_model_code for task in corpus.tasks))
+    box = HostBox() if options.unsafe_host else None
     faults, tested = check_unchecked(corpus, skills, sandbox, workspace.sweeps.parent / ".checked.json")
     refuse_broken_instruments(faults)
     if tested:
@@ -73,11 +77,11 @@ def opened_bench(
     def build(spec: AgentSpec) -> Agent:
         replayed = getattr(spec, "replay", None)
         tapes = Tapes(workspace.sweeps / replayed).find if replayed else None
-        return build_agent(workspace.spec, spec, workspace.root, models.get, tapes)
+        return build_agent(workspace.spec, spec, workspace.root, models.get, tapes, box)
 
     try:
         agent = build(workspace.spec.agent)
-        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options or RunOptions(), build), models
+        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options, build), models
     finally:
         models.close()
 

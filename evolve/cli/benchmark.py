@@ -18,6 +18,7 @@ from evolve.errors import ExitCode
 @click.option("--plan", "plan_only", is_flag=True, help="Print what would be measured, and stop.")
 @click.option("--reuse", default="auto", show_default=True, metavar="SWEEP|auto", help="Whose incumbent rows to reuse.")
 @click.option("--no-reuse", is_flag=True, help="Measure the incumbent afresh.")
+@click.option("--with", "rivals", multiple=True, metavar="ARM", help="A comparator to measure too; may be repeated.")
 @click.option("--stop-when-decided", is_flag=True, help="Stop once no outcome of the rest could change the decision.")
 @run_options
 @json_option
@@ -26,11 +27,15 @@ def command(
     plan_only: bool,
     reuse: str,
     no_reuse: bool,
+    rivals: tuple[str, ...],
     stop_when_decided: bool,
     as_json: bool,
     **limits: Any,
 ) -> int:
     """Measure an overlay against the incumbent, paired, on the sealed tasks; decide; write the evidence.
+
+    With --with (and rivals in evolve.yaml) comparators are measured beside the two; they are shown, and decide
+    nothing. ARM is an arm of evolve.yaml, or one that ships: no-skill, brief, compressed and others.
 
     The look is entered in promotion/ledger.jsonl before the first cell. The same overlay against the same
     incumbent is measured once; asking again shows what was decided.
@@ -49,7 +54,8 @@ def command(
     incumbent = workspace.skill(frozen.skill)
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
-        confirmation = Confirmation(bench, incumbent, frozen)
+        wanted = tuple(dict.fromkeys((*workspace.spec.rivals, *rivals)))
+        confirmation = Confirmation(bench, incumbent, frozen, wanted)
         if plan_only:
             from evolve.cli.plans import plan_text, plan_value
 

@@ -8,12 +8,14 @@ import click
 
 from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option, table
+from evolve.cli.run_options import unsafe_host_option
 from evolve.errors import ExitCode
 
 
 @click.command("check", short_help="Test the workspace: skills, tasks, references and policy.")
+@unsafe_host_option
 @json_option
-def command(as_json: bool) -> int:
+def command(unsafe_host: bool, as_json: bool) -> int:
     """Test the workspace: skills, tasks, references and policy.
 
     Every good reference must pass its checks, every bad one must fail, and so must doing nothing. No model is
@@ -23,17 +25,18 @@ def command(as_json: bool) -> int:
     """
     from evolve.corpus.loading import load_corpus
     from evolve.corpus.selftest import check_corpus, split_counts
-    from evolve.sandbox.choose import choose_sandbox
+    from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
     from evolve.stats.multiplicity import alpha_at
 
     workspace = here()
     corpus, skills, policy = load_corpus(workspace.corpus), workspace.skills(), workspace.policy()
-    sandbox, note = choose_sandbox()
+    sandbox = choose_sandbox(unsafe_host=unsafe_host)
+    require_containment(sandbox, needed=any(task.runs_model_code for task in corpus.tasks))
     faults = check_corpus(corpus, skills, sandbox)
     counts = {name: split_counts(corpus, name) for name in skills}
     lines = [table([[name, *map(str, count.values())] for name, count in counts.items()], _HEADER)]
-    if note is not None:
-        lines.append(f"warning: {note}")
+    if unsafe_host:
+        lines.append(f"warning: {UNSAFE_HOST_NOTE}")
     for name, count in counts.items():
         smallest, alpha = 0.5 ** count["sealed"], alpha_at(1, policy.alpha)
         if smallest > alpha:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option, say
+from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
+
+if TYPE_CHECKING:
+    from evolve.bench.runner import RunOptions
 
 OPERATORS = ("demonstrate", "lesson", "lesson+demonstrate", "reflect", "manual")
 
@@ -30,8 +35,9 @@ OPERATORS = ("demonstrate", "lesson", "lesson+demonstrate", "reflect", "manual")
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The new SKILL.md, with --operator manual.",
 )
+@run_options
 @json_option
-def command(skill: str | None, operators: tuple[str, ...], source: Path | None, as_json: bool) -> None:
+def command(skill: str | None, operators: tuple[str, ...], source: Path | None, as_json: bool, **limits: Any) -> None:
     """Make candidate overlays of a skill from its failures on train tasks, and print their paths.
 
     Example: evolve propose --skill purchase-json --operator demonstrate
@@ -40,7 +46,11 @@ def command(skill: str | None, operators: tuple[str, ...], source: Path | None, 
         raise InputError("--operator manual goes with --from FILE, and the other way round", code="usage")
     if source is not None and skill is None:
         raise InputError("--operator manual needs --skill NAME", code="usage")
-    made = [_manual(str(skill), source)] if source is not None else _made(skill, operators, as_json=as_json)
+    made = (
+        [_manual(str(skill), source)]
+        if source is not None
+        else _made(skill, operators, options_of(**limits), as_json=as_json)
+    )
     emit([{"overlay": path} for path in made], "\n".join(made), as_json=as_json)
 
 
@@ -60,7 +70,7 @@ def _manual(skill: str, source: Path) -> str:
     return workspace.relative(store_overlay(workspace, overlay))
 
 
-def _made(skill: str | None, operators: tuple[str, ...], *, as_json: bool) -> list[str]:
+def _made(skill: str | None, operators: tuple[str, ...], options: RunOptions, *, as_json: bool) -> list[str]:
     from evolve.generation.candidates import Proposer, slots
     from evolve.generation.choose import choose_skill
     from evolve.propose.store import store_overlay
@@ -68,7 +78,7 @@ def _made(skill: str | None, operators: tuple[str, ...], *, as_json: bool) -> li
     workspace = here()
     spec = workspace.spec.proposer
     made, refused = [], []
-    with open_bench(workspace, as_json=as_json) as (bench, models):
+    with open_bench(workspace, as_json=as_json, options=options) as (bench, models):
         chosen = choose_skill(bench, "by-hand", skill)
         bench.progress.note(f"skill: {chosen.skill.name} ({chosen.because})")
         proposer = Proposer(bench, chosen.skill, chosen.evidence, "by-hand", models.proposer, spec.temperature)

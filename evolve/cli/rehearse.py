@@ -6,13 +6,15 @@ import click
 
 from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option, say
+from evolve.cli.run_options import unsafe_host_option
 from evolve.errors import ExitCode, InputError
 
 
 @click.command("rehearse", short_help="Run every task with a scripted agent, free of charge, as paid cells are run.")
 @click.option("--skill", help="Only the tasks of this skill.")
+@unsafe_host_option
 @json_option
-def command(skill: str | None, as_json: bool) -> int:
+def command(skill: str | None, unsafe_host: bool, as_json: bool) -> int:
     """Run every task's good and bad reference through the very path that a paid cell takes. No model is called.
 
     A void cell costs as much as a good one: this finds a broken sandbox, setup or check before money is spent.
@@ -22,7 +24,7 @@ def command(skill: str | None, as_json: bool) -> int:
     """
     from evolve.bench.rehearse import Rehearsed, rehearse
     from evolve.corpus.loading import load_corpus
-    from evolve.sandbox.choose import choose_sandbox
+    from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
 
     workspace = here()
     corpus, skills = load_corpus(workspace.corpus), workspace.skills()
@@ -34,9 +36,10 @@ def command(skill: str | None, as_json: bool) -> int:
     strangers = sorted({name for task in tasks for name in task.task.skills} - set(skills))
     if strangers:
         raise InputError(f"tasks name skills that are not there: {', '.join(strangers)}", hint="evolve check")
-    sandbox, note = choose_sandbox()
-    if note is not None:
-        say(f"warning: {note}", err=True)
+    sandbox = choose_sandbox(unsafe_host=unsafe_host)
+    if unsafe_host:
+        say(f"warning: {UNSAFE_HOST_NOTE}", err=True)
+    require_containment(sandbox, needed=any(task.runs_model_code for task in tasks))
 
     def told(item: Rehearsed) -> None:
         if not item.as_expected:

@@ -80,6 +80,7 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as
     from evolve.overlays import read_overlay
     from evolve.promote.confirm import Confirmation
     from evolve.records.base import read_json
+    from evolve.records.kinds import Role
     from evolve.records.plan import Plan
 
     plan = read_json(Plan, folder / PLAN_FILE)
@@ -92,7 +93,8 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as
         return
     incumbents = workspace.skills()
     overlay = read_overlay(folder / FROZEN_FOLDER / digests[0][:12], incumbents)
-    confirmation = Confirmation(bench, workspace.skill(overlay.skill), overlay)
+    rivals = tuple(arm.name for arm in plan.arms if arm.role is Role.COMPARATOR)
+    confirmation = Confirmation(bench, workspace.skill(overlay.skill), overlay, rivals)
     if confirmation.request().sweep_id() != plan.sweep:
         raise InputError(
             f"{plan.sweep}: the skill, a task, the agent or evolve itself has changed since it was planned",

@@ -65,6 +65,8 @@ class GenerationLoop:
         """
         request = self.state.record.request
         if request.apply:
+            if self.bench.options.unsafe_host:
+                raise InputError("--unsafe-host: its rows are never promoted; leave out --apply", code="unsafe-host")
             check_branch(self._target())
         if self.state.record.evidence is not None:
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
@@ -242,7 +244,8 @@ class GenerationLoop:
         self.state.update(proposals=tuple(proposals), **incumbent)
 
     def _confirm(self, skill: Skill, chosen: Candidate) -> GenerationState:
-        confirmation = Confirmation(self.bench, skill, chosen.overlay)
+        rivals = self.bench.workspace.spec.rivals
+        confirmation = Confirmation(self.bench, skill, chosen.overlay, rivals)
         hopeless = confirmation.hopeless() if confirmation.decided() is None else None
         if hopeless is not None:
             return self._finish_without(hopeless, Outcome.INSUFFICIENT_EVIDENCE)

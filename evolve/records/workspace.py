@@ -132,9 +132,8 @@ class WorkspaceSpec(Record):
 
     @model_validator(mode="after")
     def _models_are_declared(self) -> Self:
-        chats = {"proposer": self.proposer.model}
-        if isinstance(self.agent, ChatAgentSpec):
-            chats["agent"] = self.agent.model
+        chats = {"agent": self.agent.model} if isinstance(self.agent, ChatAgentSpec) else {}
+        chats["proposer"] = self.proposer.model
         for name in self.arms:
             agent = self.agent_of(name)
             if isinstance(agent, ChatAgentSpec):

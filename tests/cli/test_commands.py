@@ -11,7 +11,7 @@ from evolve.errors import EnvironmentFault
 from evolve.models.base import ModelFault
 from evolve.records.schemas import FORMATS
 from evolve.sandbox import choose
-from evolve.sandbox.host import Host
+from evolve.sandbox.choose import Uncontainable
 from tests.conftest import CommandLine
 from tests.worlds import ScriptedModel, git, raising, write_skill
 
@@ -319,7 +319,7 @@ def test_doctor_outside_a_workspace_and_without_containment(
     tmp_path: Path, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(doctor, "choose_sandbox", lambda: (Host(), "no bubblewrap"))
+    monkeypatch.setattr(doctor, "choose_sandbox", lambda: Uncontainable("no bubblewrap"))
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)  # type: ignore[attr-defined]
     ran = evolve("doctor", "--json")
     assert ran.code == 1
@@ -341,21 +341,31 @@ def test_doctor_looks_at_local_weights(workspace: Path, evolve: CommandLine, mon
     assert "ok    model served: tiny.gguf: installed" in evolve("doctor").out
 
 
-def test_grading_without_containment_is_said_loudly(
+def test_without_containment_nothing_is_run_unless_it_is_asked_for(
     workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evolve.cli import bench_opening
-
     oracle = workspace / "corpus/bracket-train-01/oracle/oracle.yaml"
-    oracle.write_text(
-        oracle.read_text() + '  - {id: ran, kind: command, argv: ["{python}", "-c", "import sys; '
-        "sys.exit('<101>' not in open('answer.md').read())\"], rule: Reply with the number.}\n"
-    )
-    monkeypatch.setattr(
-        bench_opening, "choose_sandbox", lambda: (Host(), choose.UNCONTAINED_NOTE.format(reason="none"))
-    )
-    ran = evolve("benchmark", _overlay(workspace), "--plan")
-    assert "WARNING: model-written code is graded WITHOUT containment" in ran.err
+    check = '  - {id: ran, kind: command, argv: ["{python}", "-c", "pass"], rule: Reply with the number.}\n'
+    oracle.write_text(oracle.read_text() + check)
+    monkeypatch.setattr(choose, "_contained", lambda: Uncontainable("bubblewrap is not installed"))
+    overlay = _overlay(workspace)
+    refused = (("benchmark", overlay, "--plan"), ("check",), ("rehearse",), ("propose", "--operator", "lesson"))
+    for command in refused:
+        ran = evolve(*command)
+        assert ran.code == 1, command
+        assert "cannot be contained here: bubblewrap is not installed" in ran.err
+        assert "apt install bubblewrap; or --unsafe-host" in ran.err
+    monkeypatch.delenv("CI", raising=False)
+    ran = evolve("benchmark", overlay, "--plan", "--unsafe-host")
+    assert (ran.code, "WARNING: --unsafe-host: model-written code runs WITHOUT" in ran.err) == (0, True)
+    assert evolve("rehearse", "--unsafe-host").code == 0
+    ran = evolve("generation", "--apply", "--unsafe-host")
+    assert (ran.code, "never promoted; leave out --apply" in ran.err) == (2, True)
+    monkeypatch.setenv("CI", "true")
+    for words in (("benchmark", overlay), ("check",), ("rehearse",), ("generation",)):
+        ran = evolve(*words, "--unsafe-host")
+        assert (ran.code, "refused where CI is set" in ran.err) == (2, True)
+    assert not model.requests
 
 
 def test_models_are_listed_and_a_wrong_name_is_refused(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from evolve.cli import bench_opening
 from evolve.corpus.loading import load_corpus
 from evolve.errors import BusyError, EnvironmentFault, EvidenceFault, InputError
 from evolve.files import write_atomic, writer_lock
@@ -17,7 +16,6 @@ from evolve.promote.evidence import PROMOTION_FILE, Evidence
 from evolve.promote.git import Repository
 from evolve.promote.ledger import read_ledger
 from evolve.records.base import jsonl_bytes
-from evolve.sandbox.host import Host
 from evolve.workspace import find_workspace
 from tests.bench.test_runner import write_overlay
 from tests.conftest import CommandLine
@@ -52,9 +50,9 @@ def test_rows_that_were_graded_without_containment_are_not_promoted(
         check = '  - {id: ran, kind: command, argv: ["{python}", "-c", "pass"], rule: Reply with the number.}\n'
         oracle.write_text(oracle.read_text() + check)
     git(workspace, "commit", "--quiet", "--all", "--message", "Run something")
-    monkeypatch.setattr(bench_opening, "choose_sandbox", lambda: (Host(), "none"))
+    monkeypatch.delenv("CI", raising=False)
     overlay = write_overlay(workspace)
-    ran = evolve("benchmark", overlay, "--json")
+    ran = evolve("benchmark", overlay, "--json", "--unsafe-host")
     assert ran.json()["decision"]["outcome"] == "promote", ran.err
     ran = evolve("promote", overlay)
     assert ran.code == 1
