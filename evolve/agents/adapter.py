@@ -141,7 +141,8 @@ def located_file(root: Path, text: str, field: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"evolve.yaml: {field}: {text!r}: {error}", code="missing-file") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InputError(f"evolve.yaml: {field}: {text!r}: {reason}", code="missing-file") from error
 
 
 @cache

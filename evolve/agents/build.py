@@ -87,10 +87,8 @@ def _phases(spec: ProgramSpec, root: Path) -> tuple[Phase, ...]:
             raise InputError(f"evolve.yaml: agent.{unfit}", code="unfit-agent")
         usd = phase.max_usd if phase.max_usd is not None else spec.max_usd
         limits = SessionLimits(phase.max_calls or spec.max_calls, None if usd is None else round(usd * 1_000_000))
-        shipped = phase.template in SHIPPED
-        template = (
-            shipped_template(phase.template) if shipped else located_file(root, phase.template, "phases.template")
-        )
+        shipped, where = phase.template in SHIPPED, f"phases.{phase.name}.template"
+        template = shipped_template(phase.template) if shipped else located_file(root, phase.template, where)
         phases.append(Phase(phase, adapter, limits, template))
     check_templates(phases)
     return tuple(phases)

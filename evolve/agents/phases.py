@@ -120,13 +120,13 @@ def forbidden_changes(before: Mapping[str, str], after: Mapping[str, str], allow
     Args:
         before: A digest by path, when the phase began.
         after: The same, when it ended.
-        allowed: Patterns in the manner of .gitignore.
+        allowed: Patterns in the manner of .gitignore; the last that matches decides.
 
     """
-    from pathspec import GitIgnoreSpec
+    from pathspec import PathSpec
 
     changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    rules = GitIgnoreSpec.from_lines(allowed)
+    rules = PathSpec.from_lines("gitignore", allowed)
     return [path for path in changed if not rules.match_file(path)]
 
 

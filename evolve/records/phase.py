@@ -13,10 +13,10 @@ FlowName = Literal["direct", "plan-work", "review"]
 
 
 def _a_pattern(text: str) -> str:
-    from pathspec import GitIgnoreSpec
+    from pathspec import PathSpec
 
     try:
-        GitIgnoreSpec.from_lines([text])
+        PathSpec.from_lines("gitignore", [text])
     except ValueError as error:
         raise ValueError(f"not a pattern as in .gitignore: {error}") from error
     return text
@@ -35,7 +35,8 @@ class PhaseSpec(Record):
     )
     workspace: Literal["writable", "read-only"] = Field(default="writable", description="How it is mounted.")
     may_change: tuple[PathPattern, ...] = Field(
-        default=("*",), description="What of the workspace it may change, in the manner of .gitignore."
+        default=("*",),
+        description="What of the workspace it may change, as in .gitignore: the last match decides.",
     )
     tools: tuple[str, ...] | None = Field(default=None, description="Without it: the agent's.")
     denied_tools: tuple[str, ...] | None = Field(default=None, description="Without it: the agent's.")

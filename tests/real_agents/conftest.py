@@ -15,6 +15,7 @@ from evolve.agents.build import build_agent
 from evolve.agents.contained import ContainedAgent
 from evolve.records.workspace import WorkspaceSpec
 from evolve.sandbox.box_preflight import find_box
+from evolve.sandbox.host_box import HostBox
 from evolve.skills import Skill
 from tests.builders import make_skill, make_task
 
@@ -79,22 +80,28 @@ def run_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         /,
         *,
         seed: dict[str, str] | None = None,
-        skill: Skill = GREETER,
+        skill: Skill | None = GREETER,
         wall_s: float = 60,
         kind: str = "edit",
         prompt: str = "Greet me with the skill greeter.",
+        unsafe_host: bool = False,
         **settings: Any,
     ) -> SessionEnd:
         spec = spec_of(agent, url, **settings)
-        built = build_agent(spec, spec.agent, tmp_path, lambda name: pytest.fail(f"no model is needed: {name}"))
+        box = HostBox() if unsafe_host else None
+        built = build_agent(spec, spec.agent, tmp_path, lambda name: pytest.fail(f"no model: {name}"), box=box)
         assert isinstance(built, ContainedAgent)
         count[0] += 1
         room = tmp_path / f"room-{count[0]}"
         work, skills = room / "work", room / "skills"
         task = make_task(kind=kind, seed=seed or {"in.txt": "x"}, prompt=prompt, limits={"wall_s": wall_s})
         task.seed.write_scratch(work)
-        skill.files.write_scratch(skills / skill.name)
-        return built.run(Session(task=task.task, work=work, skills=skills, seed=1, expects=skill.name))
+        skills.mkdir()
+        if skill is not None:
+            skill.files.write_scratch(skills / skill.name)
+        return built.run(
+            Session(task=task.task, work=work, skills=skills, seed=1, expects=skill.name if skill else None)
+        )
 
     return run
 
