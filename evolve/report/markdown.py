@@ -7,9 +7,9 @@ import re
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.journal import JOURNAL_FILE
 from evolve.generation.screen import tally
-from evolve.promote.evidence import Evidence
+from evolve.promote.evidence import Evidence, total
 from evolve.records.generation import Generation
-from evolve.records.kinds import Outcome
+from evolve.records.kinds import Outcome, Role
 from evolve.records.plan import Plan
 from evolve.records.promotion import Spend
 from evolve.records.row import Row
@@ -83,8 +83,21 @@ def promotion_report(evidence: Evidence, diff: str) -> str:
         blocking=[reason for reason in promotion.decision.reasons if reason.blocking],
         other=[reason for reason in promotion.decision.reasons if not reason.blocking],
         spend=spend_sentence(promotion.spend),
+        comparators=_comparators(evidence),
         diff=diff,
     )
+
+
+def _comparators(evidence: Evidence) -> list[tuple[str, str, str]]:
+    """Return every arm with what it resolved and what its cells cost, where there are more arms than the two."""
+    arms = evidence.promotion.arms
+    if all(arm.role in (Role.INCUMBENT, Role.CANDIDATE) for arm in arms):
+        return []
+    rows = {arm.name: tuple(row for row in evidence.rows if row.arm == arm.name) for arm in arms}
+    return [
+        (name, str(tally(found, name)), money(total([row.usage.cost_usd_micros for row in found])))
+        for name, found in rows.items()
+    ]
 
 
 def generation_report(generation: Generation, evidence: Evidence | None, diff: str) -> str:

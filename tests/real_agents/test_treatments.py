@@ -91,13 +91,13 @@ def test_a_skill_can_be_pasted_instead_and_is_then_always_read(run_agent: Run) -
 
 def test_a_described_program_takes_appended_text_where_it_says(run_agent: Run) -> None:
     settings = described(append="Be brief.")
-    with pytest.raises(InputError, match="append: {append} stands nowhere"):
+    with pytest.raises(InputError, match=re.escape("append: {append} stands nowhere")):
         run_agent("codex", "http://127.0.0.1:9", **settings)
     settings["env"] = {**settings["env"], "SYSTEM": "{append}"}
     with scripted({"text": "hello"}) as server:
         end = run_agent("codex", server.url, **settings)
     assert end.kind is None, end.detail
-    with pytest.raises(InputError, match="delivery: {append} stands nowhere"):
+    with pytest.raises(InputError, match=re.escape("delivery: {append} stands nowhere")):
         run_agent("codex", "http://127.0.0.1:9", **described(delivery="append"))
 
 
