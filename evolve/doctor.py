@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EvolveError, InputError
-from evolve.records.agent import ChatAgentSpec, ProgramSpec
-from evolve.records.workspace import HttpModelSpec
+from evolve.records.agent import AgentSpec, ChatAgentSpec, ProgramSpec
+from evolve.records.workspace import HttpModelSpec, WorkspaceSpec
 from evolve.sandbox.choose import Uncontainable, choose_sandbox
 from evolve.workspace import Workspace, find_workspace
 
@@ -97,18 +97,20 @@ def _local_model(workspace: Workspace, name: str, weights: str) -> Diagnosis:
     return Diagnosis(what, True, found)
 
 
-def _program(spec: ProgramSpec, root: Path) -> list[Diagnosis]:
+def _program(name: str, spec: ProgramSpec, root: Path) -> list[Diagnosis]:
     from evolve.agents.adapter import find_program, located
+    from evolve.agents.build import declared_well
     from evolve.sandbox.box_preflight import find_box
 
     variable = spec.upstream.key_env
     missing = variable is not None and not os.environ.get(variable)
     key = f"the variable {variable} is {'not set' if missing else 'set'}" if variable else "no key needed"
-    found = [Diagnosis("agent key", not missing, key, f"export {variable}=...")]
+    found = [Diagnosis(f"{name} key", not missing, key, f"export {variable}=...")]
     looks: dict[str, Callable[[], str]] = {
-        "agent": lambda: f"{find_program(located(root, spec.binary), spec.version).path}, version {spec.version}",
-        "agent containment": lambda: f"{find_box().name}: seen to deny files, writes, network and survivors",
+        name: lambda: f"{find_program(located(root, spec.binary), spec.version).path}, version {spec.version}",
+        f"{name} containment": lambda: f"{find_box().name}: seen to deny files, writes, network and survivors",
     }
+    looks[f"{name} declaration"] = lambda: declared_well(spec, root)
     for what, look in looks.items():
         try:
             found.append(Diagnosis(what, True, look()))
@@ -122,9 +124,23 @@ def diagnose(start: Path) -> list[Diagnosis]:
     found, workspace = _workspace(start)
     diagnoses = [_python(), _git(), _containment(), _disk(start), found]
     if workspace is not None:
-        agent = workspace.spec.agent
-        names = [agent.model] if isinstance(agent, ChatAgentSpec) else []
+        agents, unfit = _agents(workspace.spec)
+        names = [agent.model for agent in agents.values() if isinstance(agent, ChatAgentSpec)]
         diagnoses += [_model(workspace, name) for name in dict.fromkeys([*names, workspace.spec.proposer.model])]
-        if not isinstance(agent, ChatAgentSpec):
-            diagnoses += _program(agent, workspace.root)
+        for what, agent in agents.items():
+            if not isinstance(agent, ChatAgentSpec):
+                diagnoses += _program(what, agent, workspace.root)
+        diagnoses += unfit
     return diagnoses
+
+
+def _agents(spec: WorkspaceSpec) -> tuple[dict[str, AgentSpec], list[Diagnosis]]:
+    """Return the agents of the pair and of every declared comparator, and the comparators that cannot be made."""
+    agents: dict[str, AgentSpec] = {"agent": spec.agent}
+    unfit = []
+    for name in dict.fromkeys([*spec.arms, *spec.rivals]):
+        try:
+            agents[f"arm {name}"] = spec.agent_of(name)
+        except ValueError as error:
+            unfit.append(Diagnosis(f"arm {name}", False, str(error), "see arms and rivals in evolve.yaml"))
+    return agents, unfit

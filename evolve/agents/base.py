@@ -65,6 +65,10 @@ class Agent(Protocol):
         """Run one session; failures are told in its end, never raised."""
         ...
 
+    def unfit_for(self, task: Task) -> str | None:
+        """Return why no session of this agent could ever resolve a task, if that is so."""
+        ...
+
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         """Return the most that one session can cost, in micro-USD; ``None`` when nobody can say.
 

@@ -158,6 +158,18 @@ def _build_program(
     )
 
 
+def declared_well(spec: ProgramSpec, root: Path) -> str:
+    """See that a declaration can be kept: phases, templates, tool servers, plugins; return what it comes to.
+
+    Raises:
+        EvolveError: It cannot; the message names the field.
+
+    """
+    phases, mounts = _phases(spec, root), _beside(spec, root)
+    names = " then ".join(phase.spec.name for phase in phases)
+    return f"{spec.model}; {names}" + (f"; {len(mounts)} folders mounted beside" if mounts else "")
+
+
 def _key(variable: str | None) -> str:
     if variable is None:
         return ""

@@ -11,7 +11,7 @@ from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
-from evolve.records.task import ANSWER_FILE, Limits
+from evolve.records.task import ANSWER_FILE, Limits, Task
 from evolve.records.workspace import Price
 from evolve.replies.file_blocks import read_edits, user_message
 from evolve.skills import SKILL_FILE, split_frontmatter
@@ -99,6 +99,10 @@ class ChatAgent:
         if reply is None or reply.input_tokens is None or reply.output_tokens is None:
             return None
         return self._price.micros(reply.input_tokens, reply.cached_input_tokens or 0, reply.output_tokens)
+
+    def unfit_for(self, task: Task) -> str | None:
+        """Refuse no task."""
+        return None
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         """Return the most that one call can cost: no token is shorter than a byte."""

@@ -31,7 +31,7 @@ from evolve.records.kinds import ErrorKind
 from evolve.records.phase import PhaseSpec
 from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
-from evolve.records.task import ANSWER_FILE, Limits
+from evolve.records.task import ANSWER_FILE, Limits, Task
 from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
 from evolve.sandbox.gateway.account import Account, Upstream
 from evolve.sandbox.gateway.meter import Tokens
@@ -42,6 +42,7 @@ from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
 # Finds the recording of a cell by task, seed and fingerprint.
 TapeOf = Callable[[str, int, str], str | None]
 STDERR_CHARS = 300
+KEPT_ERRORS = 64 * 1024
 LARGEST_OUTPUT = 64 * 1024 * 1024
 LEAST_WALL_S = 1.0
 WARM_UP = PhaseSpec(name="warm-up", template="direct")
@@ -55,6 +56,7 @@ class _Ended:
     usage: Usage = field(default_factory=Usage)
     reply: str = ""
     output: bytes = b""
+    errors: str = ""
     skills_used: frozenset[str] = frozenset()
     artifact: str | None = None
 
@@ -166,6 +168,8 @@ class ContainedAgent:
         elif verdict.kind is None and _digest_or_none(session.work) == before:
             verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
         transcript = _transcript([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
+        if verdict.kind is not None and last.errors:
+            transcript += json.dumps({"evolve_errors": last.errors}) + "\n"
         usage = _sum([end.usage for end in ends])
         return SessionEnd(reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
 
@@ -247,7 +251,7 @@ class ContainedAgent:
         if verdict.kind is None:
             verdict = read_back(account, self.settings.get("effort"))
         usage = self._usage(heard, end, account)
-        return _Ended(verdict, usage, heard.reply, output, heard.skills_used)
+        return _Ended(verdict, usage, heard.reply, output, _errors(err), heard.skills_used)
 
     def _mounts(self, adapter: Adapter, treatment: Treatment, session: Session, handed_on: bool) -> dict[str, Path]:
         mounts = {adapter.executable: self.program.path, **treatment.mounts, **self.mounts}
@@ -282,6 +286,13 @@ class ContainedAgent:
 
     def _cost(self, model: str, tokens: Tokens) -> int | None:
         return cost_micros(self.price, tokens) if model == self.settings.get("model") else None
+
+    def unfit_for(self, task: Task) -> str | None:
+        """Refuse a task that asks for work where no phase may change anything."""
+        if task.kind == "edit" and all(phase.spec.changes_nothing for phase in self.phases):
+            names = ", ".join(phase.spec.name for phase in self.phases)
+            return f"it asks for changed files, and no phase ({names}) may change the workspace"
+        return None
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         """Return the money limits of all phases together: the gateway makes no call that could pass one."""
@@ -357,6 +368,12 @@ def _digest_or_none(work: Path) -> str | None:
         return foreign_tree_digest(work)
     except EvolveError:
         return None
+
+
+def _errors(path: Path) -> str:
+    """Return the end of what it said on standard error."""
+    data = read_below(path.parent, path.name, LARGEST_OUTPUT) or b""
+    return data[-KEPT_ERRORS:].decode("utf-8", errors="replace")
 
 
 def _last_words(path: Path) -> str:

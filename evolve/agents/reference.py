@@ -8,7 +8,7 @@ from typing import Any, Literal
 from evolve.agents.base import Session, SessionEnd
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
-from evolve.records.task import ANSWER_FILE, Limits
+from evolve.records.task import ANSWER_FILE, Limits, Task
 from evolve.replies.file_blocks import good_reply
 from evolve.snapshot import Snapshot
 
@@ -42,6 +42,10 @@ class ReferenceAgent:
         if after.digest == before.digest:
             return SessionEnd(reply, usage, ErrorKind.NO_WORK_PRODUCED, "the reference changes no file")
         return SessionEnd(reply, usage)
+
+    def unfit_for(self, task: Task) -> str | None:
+        """Refuse no task."""
+        return None
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         """Return nothing: references are free."""

@@ -49,6 +49,11 @@ def first_of_each_arm(cells: Sequence[PlannedCell]) -> list[PlannedCell]:
     return list(first.values())
 
 
+def _shown(path: Path) -> str:
+    """Return a path as it is shortest from where the user is."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
 class Books:
     """Journal, sources and plan of a sweep whose lock is held; all state is what the journal says."""
 
@@ -156,7 +161,15 @@ class Books:
             write_atomic(stored_recording(self.folder, row.recording_sha256), attempt.recording.encode("utf-8"))
         event = "voided" if row.void else "settled"
         self.journal.append(event, cell=spec.cell.index, attempt=spec.attempt, token=spec.token, row=row)
-        self._means.progress.cell_ended(spec, row)
+        self._means.progress.cell_ended(spec, row, _shown(self._details(row)))
+
+    def _details(self, row: Row) -> Path:
+        """Return the file that tells most of an attempt."""
+        if row.transcript_sha256:
+            return stored_transcript(self.folder, row.transcript_sha256)
+        if row.reply_sha256:
+            return stored_reply(self.folder, row.reply_sha256)
+        return self.folder / JOURNAL_FILE
 
     def cancel(self, spec: CellSpec) -> None:
         """Write down that an attempt was given up, and the most that it can have cost."""

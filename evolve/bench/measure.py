@@ -58,7 +58,15 @@ class Bench:
         return DeclaredArms(self.workspace, self.build) if self.build else DeclaredArms(self.workspace)
 
     def request(self, purpose: Purpose, context: str, groups: tuple[Group, ...], runs: int) -> SweepRequest:
-        """Return the request of a sweep."""
+        """Return the request of a sweep.
+
+        Raises:
+            InputError: An arm's agent could never resolve one of the tasks.
+
+        """
+        for group in groups:
+            for arm in group.arms:
+                self._refuse_unfit(arm, group)
         return SweepRequest(
             purpose=purpose,
             context=context,
@@ -67,6 +75,12 @@ class Bench:
             agent=self.agent.identity,
             sandbox=self.sandbox,
         )
+
+    def _refuse_unfit(self, arm: PlanArm, group: Group) -> None:
+        agent = arm.agent or self.agent
+        for task in group.tasks:
+            if (reason := agent.unfit_for(task.task)) is not None:
+                raise InputError(f"arm {arm.name}: task {task.id}: {reason}", code="unfit-arm")
 
     def plan(self, request: SweepRequest, *, reuse: bool | str) -> Plan:
         """Plan a sweep; one that has begun keeps the plan it began with.

@@ -29,8 +29,8 @@ class Progress(Protocol):
         """Take what an attempt at a cell does from now on."""
         ...
 
-    def cell_ended(self, spec: CellSpec, row: Row) -> None:
-        """Take what an attempt measured."""
+    def cell_ended(self, spec: CellSpec, row: Row, details: str | None = None) -> None:
+        """Take what an attempt measured, and the file that tells more of it."""
         ...
 
     def cell_cancelled(self, spec: CellSpec) -> None:

@@ -11,6 +11,7 @@ from evolve.cli.output import emit_event, plain, say
 from evolve.cli.plans import duration
 from evolve.cli.tally import Tally
 from evolve.records.cell_spec import CellSpec
+from evolve.records.kinds import ErrorKind
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
@@ -33,13 +34,18 @@ def title(plan: Plan) -> str:
     return TITLES[plan.purpose]
 
 
-def outcome(row: Row) -> str:
-    """Return how an attempt ended, in a few words."""
-    if row.void:
-        return f"void: {row.kind}: {row.detail}"
+GRADED = (ErrorKind.VERIFY_FAILED, ErrorKind.ORACLE_FAILED)
+
+
+def outcome(row: Row, details: str | None = None) -> str:
+    """Return how an attempt ended, in a few words; of a session that failed, the cause and where to read on."""
     if row.kind is None:
         return "resolved"
-    return f"failed: {row.kind}"
+    how = f"{'void' if row.void else 'failed'}: {row.kind}"
+    if row.kind in GRADED and not row.detail:
+        return how
+    cause = f": {row.detail}" if row.detail else ""
+    return f"{how}{cause} (see {details})" if details else f"{how}{cause}"
 
 
 def _cell_name(cell: PlannedCell) -> str:
@@ -110,7 +116,7 @@ class EventProgress(Teller):
         """Tell that an attempt begins."""
         self._cell("cell-started", spec)
 
-    def cell_ended(self, spec: CellSpec, row: Row) -> None:
+    def cell_ended(self, spec: CellSpec, row: Row, details: str | None = None) -> None:
         """Tell what an attempt measured."""
         self.tally.take(row)
         usage = row.usage
@@ -121,6 +127,7 @@ class EventProgress(Teller):
             void=row.void,
             kind=row.kind,
             detail=row.detail,
+            details=details,
             cost_usd_micros=usage.cost_usd_micros,
             session_ms=usage.session_ms,
         )
@@ -166,14 +173,14 @@ class LineProgress(Teller):
     def cell_started(self, spec: CellSpec) -> None:
         """Say nothing: the line comes when the cell has ended."""
 
-    def cell_ended(self, spec: CellSpec, row: Row) -> None:
+    def cell_ended(self, spec: CellSpec, row: Row, details: str | None = None) -> None:
         """Print what became of the cell."""
         self.tally.take(row)
         width = len(str(self.tally.to_pay))
         took = "" if row.usage.session_ms is None else f", {row.usage.session_ms / 1000:.1f} s"
         again = f", attempt {spec.attempt}" if spec.attempt > 1 else ""
         count = f"{self.tally.done:{width}d}/{self.tally.to_pay}"
-        self._say(f"  {count}  {_cell_name(spec.cell)}: {outcome(row)}{took}{again}")
+        self._say(f"  {count}  {_cell_name(spec.cell)}: {outcome(row, details)}{took}{again}")
 
     def cell_cancelled(self, spec: CellSpec) -> None:
         """Print which cell was given up."""
@@ -284,13 +291,13 @@ class BarProgress(Teller):
         if self.board is not None:
             self.board.drop(spec.cell)
 
-    def cell_ended(self, spec: CellSpec, row: Row) -> None:
+    def cell_ended(self, spec: CellSpec, row: Row, details: str | None = None) -> None:
         """Advance the bar; a void cell is printed above it."""
         self.tally.take(row)
         self._drop_line(spec)
         self._refresh()
         if row.void:
-            self.note(f"{_cell_name(spec.cell)}: {outcome(row)}")
+            self.note(f"{_cell_name(spec.cell)}: {outcome(row, details)}")
 
     def cell_cancelled(self, spec: CellSpec) -> None:
         """Take the cell's line away."""

@@ -42,6 +42,18 @@ class Usage(Record):
     session_ms: int | None = None
     api_ms: int | None = None
 
+    @property
+    def uncached_input_tokens(self) -> int | None:
+        """The input that was neither read from a cache nor written to one."""
+        if self.input_tokens is None or self.cached_input_tokens is None:
+            return None
+        return self.input_tokens - self.cached_input_tokens - self.cache_write_tokens
+
+    @property
+    def cache_write_tokens(self) -> int:
+        """The input that was written to a cache, of either lifetime."""
+        return (self.cache_write_5m_tokens or 0) + (self.cache_write_1h_tokens or 0)
+
     @model_validator(mode="after")
     def _parts_are_within_the_whole(self) -> Self:
         parts = (self.cached_input_tokens, self.cache_write_5m_tokens, self.cache_write_1h_tokens)

@@ -21,6 +21,7 @@ import psutil
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import base_python
 from evolve.sandbox.bubblewrap import READ_ONLY_PROC, SYSTEM_FOLDERS
+from evolve.sandbox.disk import DiskMeter
 
 WORK, HOME, GATEWAY, PORT = "/box/work", "/box/home", "/box/gateway", 8787
 INSIDE, PROMPT, SOCKET = "/box/inside.py", "/box/prompt", "model.sock"
@@ -56,6 +57,7 @@ class Stop(StrEnum):
     OUTPUT = "output limit"
     MEMORY = "memory limit"
     PROCESSES = "process limit"
+    DISK = "disk limit"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class BoxLimits:
     output_bytes: int = 64 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 256
+    disk_bytes: int = 8 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -265,6 +268,7 @@ def _wait_for_all(inner: int | None) -> None:
 def _watch(process: subprocess.Popen[bytes], job: BoxJob, started: float) -> Stop | None:
     """Wait for the end; returns the limit that was reached before it, if one was."""
     size, spoke, weighed = 0, started, started
+    meter = DiskMeter([job.work, job.home, *job.writable.values()])
     while True:
         try:
             process.wait(POLL_S)
@@ -287,6 +291,8 @@ def _watch(process: subprocess.Popen[bytes], job: BoxJob, started: float) -> Sto
                 return Stop.MEMORY
             if processes > job.limits.processes:
                 return Stop.PROCESSES
+            if meter.grown() > job.limits.disk_bytes:
+                return Stop.DISK
 
 
 def _weigh(pid: int) -> tuple[int, int]:

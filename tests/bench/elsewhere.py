@@ -17,7 +17,7 @@ from evolve.records.base import parse_json
 from evolve.records.cell_spec import CellSpec
 from evolve.records.kinds import Role
 from evolve.records.row import Usage
-from evolve.records.task import Limits
+from evolve.records.task import Limits, Task
 from evolve.sandbox.host import Host
 from evolve.workspace import find_workspace
 from tests.worlds import follow_the_skill
@@ -35,6 +35,9 @@ class EchoAgent:
         reply = follow_the_skill(system, session.task.prompt, session.seed)
         (session.work / "answer.md").write_text(reply)
         return SessionEnd(reply, Usage(cost_usd_micros=7))
+
+    def unfit_for(self, task: Task) -> str | None:
+        return None
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         return 10

@@ -98,24 +98,26 @@ def test_elsewhere_there_is_a_plain_line_an_event(
     progress.sweep_started(PLAN, 3, 0, 2)
     progress.cell_started(spec(VOID))
     progress.cell_ended(spec(VOID), VOID)
-    progress.cell_ended(spec(GOOD, 2), GOOD)
+    progress.cell_ended(spec(VOID), VOID, "results/sweeps/s/transcripts/d.jsonl")
+    progress.cell_ended(spec(GOOD, 2), GOOD, "results/sweeps/s/replies/d.md")
     progress.tick()
     progress.tally.clock = lambda: progress.tally._started + 130
     monkeypatch.setattr(progress, "_spoke", -1000.0)
     progress.tick()
     progress.tick()
-    progress.cell_ended(spec(BAD), BAD)
+    progress.cell_ended(spec(BAD), BAD, "results/sweeps/s/replies/d.md")
     progress.cell_cancelled(spec(BAD))
     progress.sweep_ended()
     progress.note("done")
     assert capsys.readouterr().err.splitlines() == [
         "candidate against incumbent on sealed: 3 cells to measure, 2 at once (sealed-s-1)",
         "  0/3  t-2 run 0 (candidate): void: session-error: [red][31mdown",
+        "  0/3  t-2 run 0 (candidate): void: session-error: [red][31mdown (see results/sweeps/s/transcripts/d.jsonl)",
         "  1/3  t-1 run 0 (candidate): resolved, 1.5 s, attempt 2",
-        "  still at it: 1 of 3 done, 1 resolved, 0 failed, 1 void, cost unknown, about 4.3 min to go",
+        "  still at it: 1 of 3 done, 1 resolved, 0 failed, 2 void, cost unknown, about 4.3 min to go",
         "  2/3  t-3 run 0 (candidate): failed: oracle-failed",
         "  given up: t-3 run 0 (candidate)",
-        "  2 of 3 done, 1 resolved, 1 failed, 1 void, cost unknown, about 65 s to go, in 2.2 min",
+        "  2 of 3 done, 1 resolved, 1 failed, 2 void, cost unknown, about 65 s to go, in 2.2 min",
         "done",
     ]
 

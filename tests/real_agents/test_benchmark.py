@@ -81,5 +81,14 @@ def test_doctor_looks_at_the_agent(workspace: Path, evolve: CommandLine, monkeyp
     assert f"version {CLAUDE}" in ran.out
     assert "seen to deny files, writes, network and survivors" in ran.out
     assert KEY not in ran.out
+    assert "ok    agent declaration: claude-sonnet-5-5; direct" in ran.out
+    more = (
+        "rivals: [plan-work]\narms:\n  cut: {phases: [{name: a, template: gone.j2}]}\n  odd: {mcp: {x: {command: [x], "
+    )
+    settings.write_text(settings.read_text() + more + "folder: gone}}}\n")
+    ran = evolve("doctor")
+    assert "ok    arm plan-work declaration: claude-sonnet-5-5; plan then work" in ran.out
+    assert "FAIL  arm cut declaration: evolve.yaml: phases.a.template: 'gone.j2'" in ran.out
+    assert "FAIL  arm odd declaration: evolve.yaml: agent.mcp.x.folder: 'gone': no such folder" in ran.out
     settings.write_text(settings.read_text().replace(f"version: {CLAUDE}", "version: 9.9.9"))
     assert "not 9.9.9" in evolve("doctor").out

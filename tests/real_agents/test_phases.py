@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from evolve.agents.build import build_agent
 from evolve.errors import InputError
 from evolve.records.kinds import ErrorKind
+from tests.builders import make_task
 from tests.real_agents import test_codex as codex
-from tests.real_agents.conftest import KEY, Run
+from tests.real_agents.conftest import KEY, Run, spec_of
 from tests.real_agents.scripted import Step, scripted
 from tests.real_agents.test_claude_code import DONE, USE, WRITE, bash
 
@@ -146,3 +148,14 @@ def test_a_phase_has_a_home_of_its_own(run_agent: Run) -> None:
 def test_a_flow_that_cannot_work_is_refused_before_anything_is_spent(run_agent: Run, flow: Any, said: str) -> None:
     with pytest.raises((InputError, ValueError), match=said):
         run_agent("claude", "http://127.0.0.1:9", phases=flow)
+
+
+def test_work_that_no_phase_may_do_is_refused_before_anything_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REAL_KEY", KEY)
+    spec = spec_of("claude", "http://127.0.0.1:9", phases="review")
+    agent = build_agent(spec, spec.agent, tmp_path, lambda _: pytest.fail("no model"))
+    assert agent.unfit_for(make_task(kind="answer").task) is None
+    reason = agent.unfit_for(make_task(kind="edit").task)
+    assert reason == "it asks for changed files, and no phase (review) may change the workspace"
