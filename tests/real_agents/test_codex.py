@@ -16,7 +16,8 @@ from tests.real_agents.scripted import Step, scripted
 
 
 def run_command(command: str, **more: object) -> Step:
-    return {"tools": [{"name": "exec_command", "input": {"cmd": command}}], **more}
+    """Run a command to its end; on a busy machine Codex would soon answer that it still runs."""
+    return {"tools": [{"name": "exec_command", "input": {"cmd": command, "yield_time_ms": 30_000}}], **more}
 
 
 USE = run_command("cat ~/.agents/skills/greeter/SKILL.md", expect=["greeter"])
