@@ -1,5 +1,6 @@
 #!/bin/sh
 # Make a virtual environment with the pinned versions of requirements.lock: by uv where it is, by pip elsewhere.
+# bubblewrap, without which nothing that a model wrote is run, is installed where this may be done.
 set -eu
 venv=$1
 
@@ -14,6 +15,14 @@ find_python() {
     echo "  try: apt install python3 python3-venv, or PYTHON=/path/to/python3 make" >&2
     exit 1
 }
+
+if ! command -v bwrap >/dev/null 2>&1; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "installing bubblewrap"
+        apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null || true
+    fi
+    command -v bwrap >/dev/null 2>&1 || echo "warning: no bubblewrap; try: sudo apt install bubblewrap" >&2
+fi
 
 python=$(find_python)
 if command -v uv >/dev/null 2>&1; then
