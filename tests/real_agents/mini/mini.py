@@ -30,7 +30,7 @@ Path("out.txt").write_text(reply)
 usage = answer["usage"]
 told = {"in": usage["prompt_tokens"] + settings.get("lie", 0), "out": usage["completion_tokens"]}
 if settings.get("text"):
-    print(f"thinking...\nANSWER: {reply}\nbye")
+    print(f"thinking...\nANSWER: {reply}\ntokens: {told['in']:,} in, {told['out']} out\nbye")
 else:
     print("starting up")
     print(json.dumps({"event": "start"}))
