@@ -112,6 +112,8 @@ class Box:
         argv += ["--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
         argv += ["--bind", str(job.work), WORK, "--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
         argv += ["--ro-bind", str(Path(__file__).with_name("inside.py")), INSIDE, "--ro-bind", str(job.prompt), PROMPT]
+        # Some programs end at once where their own user has no name.
+        argv += ["--ro-bind", str(Path(__file__).with_name("passwd")), "/etc/passwd"]
         for inside, path in job.read_only.items():
             argv += ["--ro-bind", str(path), inside]
         standard = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": HOME, "TMPDIR": "/tmp"}
