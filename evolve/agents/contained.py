@@ -26,6 +26,7 @@ from evolve.sandbox.gateway.account import Account, SessionLimits, Upstream
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
 from evolve.sandbox.gateway.tape import Player, Recorder
+from evolve.scratch import short_lived
 from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
 
 # Finds the recording of a cell by task, seed and fingerprint.
@@ -118,19 +119,20 @@ def find_program(name: str, version: str) -> Program:
         hint = "give its path as agent.binary in evolve.yaml"
         raise EnvironmentFault(f"{name}: no such program", hint=hint, code="missing-agent")
     path = Path(found).resolve()
-    try:
-        ran = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=VERSION_WALL_S,
-            check=False,
-            env={"HOME": "/"},
-        )
+    try:  # some make folders in their home even now
+        with short_lived("home") as home:
+            ran = subprocess.run(
+                [path, "--version"],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=VERSION_WALL_S,
+                check=False,
+                env={"HOME": home},
+            )
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentFault(f"{path}: cannot be run: {error}", code="missing-agent") from error
-    if version not in ran.stdout.split():
+    if version not in (word.rstrip(".,") for word in ran.stdout.split()):
         said = ran.stdout.strip() or ran.stderr.strip() or "nothing"
         hint = f"install version {version}, or change agent.version in evolve.yaml"
         raise EnvironmentFault(f"{path}: it says {said[:80]!r}, not {version}", hint=hint, code="wrong-agent-version")

@@ -124,6 +124,18 @@ def test_paths_are_relative_to_the_workspace(run_agent: Run, tmp_path: Path) -> 
             run_agent("codex", server.url, **described(binary=wrong))
 
 
+def test_a_program_is_asked_for_its_version_in_a_home_of_its_own(run_agent: Run, tmp_path: Path) -> None:
+    program = tmp_path / "asked.py"
+    said = 'mkdir -p "$HOME/.settings" && echo "$HOME" > "${0%/*}/home" && echo "This is mini, version 1.2.3."'
+    program.write_text(f"#!/bin/sh\n{said}\n")
+    program.chmod(0o755)
+    with scripted({"text": "hello"}) as server:
+        assert run_agent("codex", server.url, **described(binary=str(program))).kind is None
+    home = Path((tmp_path / "home").read_text().strip())
+    assert home != Path("/")
+    assert not home.exists()
+
+
 def test_a_folder_that_is_not_there_is_found_before_anything_is_spent(run_agent: Run, tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFault, match=r"agent\.install: .*: no such folder"):
         run_agent("codex", "http://127.0.0.1:9", **described(install=str(tmp_path / "gone")))
