@@ -226,6 +226,8 @@ class ContainedAgent:
             heard = self._hear(output, home, skills)
             if not self.adapter.proves_skill_use:
                 heard = replace(heard, skills_used=frozenset(gateway.account.seen))
+                if heard.finished and heard.failure is None:  # some call an error of the provider their reply
+                    heard = replace(heard, failure=gateway.account.last_failure)
             stderr = _last_words(err)
         except OSError as error:
             return SessionEnd("", Usage(), ErrorKind.INFRA_ERROR, f"{error.filename or 'box'}: {error.strerror}")

@@ -23,7 +23,7 @@ MINI = Path(__file__).with_name("mini")
 
 def described(use_skills: bool = True, **settings: Any) -> dict[str, Any]:
     """Return the declaration of the small agent."""
-    own = {name: settings.pop(name) for name in ("lie", "text") if name in settings}
+    own = {name: settings.pop(name) for name in ("lie", "text", "shrug") if name in settings}
     return {
         "adapter": "command",
         "binary": str(MINI / "mini.py"),
@@ -110,6 +110,13 @@ def test_a_program_that_fails_says_so_itself(run_agent: Run) -> None:
         end = run_agent("codex", server.url, **described())
     assert end.kind is ErrorKind.SESSION_ERROR
     assert "HTTP Error 404" in end.detail
+
+
+def test_a_program_that_takes_a_failed_call_for_a_reply_is_not_believed(run_agent: Run) -> None:
+    with scripted({"error": {"status": 404, "message": "no such model"}, "repeat": -1}) as server:
+        end = run_agent("codex", server.url, **described(shrug=True))
+    assert (end.kind, end.refused) == (ErrorKind.SESSION_ERROR, False)
+    assert end.detail == "its last call of the model failed (HTTP 404)"
 
 
 def test_paths_are_relative_to_the_workspace(run_agent: Run, tmp_path: Path) -> None:
