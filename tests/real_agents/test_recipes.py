@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from evolve.records.agent import CommandSpec
 from evolve.records.kinds import ErrorKind
 from tests.real_agents.conftest import KEY, RECIPES, Run, read_recipe
 from tests.real_agents.scripted import Step, scripted
@@ -84,8 +86,13 @@ def recipe(name: str) -> dict[str, Any]:
     return {**agent, "max_usd": 1, "price": {"input_usd": 2, "cached_input_usd": 0.5, "output_usd": 8}}
 
 
-def test_every_recipe_is_tested_as_it_stands_there() -> None:
+def test_every_recipe_can_be_read_as_it_stands_there_and_is_tested() -> None:
     assert {path.stem for path in RECIPES.glob("*")} == set(SCRIPTS)
+    for name in SCRIPTS:
+        agent = yaml.safe_load((RECIPES / f"{name}.yaml").read_text())["agent"]
+        spec = CommandSpec.model_validate(agent)
+        assert (spec.max_usd, spec.upstream.base_url[:8]) == (None, "https://")
+        assert spec.version in spec.binary
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
