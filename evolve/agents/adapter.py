@@ -15,6 +15,7 @@ from evolve.agents.heard import Heard
 from evolve.errors import EnvironmentFault, InputError
 from evolve.hostile import read_below
 from evolve.sandbox.box import Places
+from evolve.scratch import short_lived
 from evolve.skills import SKILL_FILE, split_frontmatter
 
 VERSION_WALL_S = 30
@@ -162,19 +163,20 @@ def find_program(name: str, version: str) -> Program:
         hint = "give its path as agent.binary in evolve.yaml"
         raise EnvironmentFault(f"{name}: no such program", hint=hint, code="missing-agent")
     path = Path(found).resolve()
-    try:
-        ran = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=VERSION_WALL_S,
-            check=False,
-            env={"HOME": "/"},
-        )
+    try:  # some make folders in their home even now
+        with short_lived("home") as home:
+            ran = subprocess.run(
+                [path, "--version"],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=VERSION_WALL_S,
+                check=False,
+                env={"HOME": home},
+            )
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentFault(f"{path}: cannot be run: {error}", code="missing-agent") from error
-    if version not in ran.stdout.split():
+    if version not in (word.rstrip(".,") for word in ran.stdout.split()):
         said = ran.stdout.strip() or ran.stderr.strip() or "nothing"
         hint = f"install version {version}, or change agent.version in evolve.yaml"
         raise EnvironmentFault(f"{path}: it says {said[:80]!r}, not {version}", hint=hint, code="wrong-agent-version")

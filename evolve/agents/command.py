@@ -88,7 +88,7 @@ class Command:
         text = output.decode("utf-8", errors="replace")
         objects = json_values(text) if self.spec.output == "json" else []
         reply = self._reply(text, objects)
-        tokens = self._tokens(objects)
+        tokens = self._tokens(text, objects)
         return Heard(started=bool(text), finished=reply is not None, reply=reply or "", tokens=tokens)
 
     def _reply(self, text: str, objects: list[Any]) -> str | None:
@@ -101,14 +101,23 @@ class Command:
         last = matches[-1] if matches else None
         return last if isinstance(last, str) or last is None else last[0]
 
-    def _tokens(self, objects: list[Any]) -> Tokens | None:
+    def _tokens(self, text: str, objects: list[Any]) -> Tokens | None:
         usage = self.spec.usage
         if usage is None:
             return None
-        told = [_whole(last_at(objects, pointer)) for pointer in (usage.input, usage.cached, usage.output)]
+        told = [self._figure(text, objects, places) for places in (usage.input, usage.cached, usage.output)]
         if told[0] is None or told[2] is None:
             return None
         return Tokens(input=told[0], cached=told[1] or 0, output=told[2])
+
+    def _figure(self, text: str, objects: list[Any], places: tuple[str, ...]) -> int | None:
+        """Add up what stands at the places of one figure; ``None`` where none of them says anything."""
+        every = self.spec.usage is not None and self.spec.usage.sum
+        found: list[int] = []
+        for place in places:
+            groups = numbers_at(objects, place) if self.spec.output == "json" else numbers_in(text, place)
+            found += [number for group in (groups if every else groups[-1:]) for number in group]
+        return sum(found) if found else None
 
 
 def _for_file(name: str, ask: Ask) -> Ask:
@@ -133,24 +142,47 @@ def json_values(text: str) -> list[Any]:
 
 
 def last_at(values: list[Any], pointer: str | None) -> Any:
-    """Return what a JSON pointer (RFC 6901; ``-1`` is the last of a list) finds in the last value that has it."""
+    """Return what a JSON pointer finds in the last value that has it.
+
+    RFC 6901, and in a list ``-1`` is the last one, and ``*`` all of a list or object, of which the last one is taken.
+    """
     for value in reversed(values):
         found = _at(value, pointer or "")
-        if found is not None:
-            return found
+        if found:
+            return found[-1]
     return None
 
 
-def _at(value: Any, pointer: str) -> Any:
+def numbers_at(values: list[Any], pointer: str) -> list[list[int]]:
+    """Return the whole numbers that a pointer finds in each value that has any."""
+    found = ([number for one in _at(value, pointer) if (number := _whole(one)) is not None] for value in values)
+    return [numbers for numbers in found if numbers]
+
+
+def numbers_in(text: str, pattern: str) -> list[list[int]]:
+    """Return the whole number of each match of a pattern, in its first group; commas may part its digits."""
+    told = (match[1] or "" for match in re.finditer(pattern, text))
+    return [[int(one.replace(",", ""))] for one in told if re.fullmatch(r"[0-9][0-9,]{0,17}", one)]
+
+
+def _at(value: Any, pointer: str) -> list[Any]:
+    """Return what a pointer finds in a value, ``null`` being nothing; ``*`` finds everything in a list or an object."""
+    found = [value]
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value.get(key)
-        elif isinstance(value, list) and re.fullmatch(r"-?\d{1,9}", key) and -len(value) <= int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return None
-    return value
+        found = [inner for one in found for inner in _inside(one, key)]
+    return [one for one in found if one is not None]
+
+
+def _inside(value: Any, key: str) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values()) if key == "*" else [value.get(key)]
+    if not isinstance(value, list):
+        return []
+    if key == "*":
+        return value
+    known = re.fullmatch(r"-?\d{1,9}", key) and -len(value) <= int(key) < len(value)
+    return [value[int(key)]] if known else []
 
 
 def _whole(value: Any) -> int | None:

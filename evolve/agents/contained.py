@@ -247,6 +247,8 @@ class ContainedAgent:
         heard = hear(adapter, output, home, shown)
         if not adapter.proves_skill_use:
             heard = replace(heard, skills_used=frozenset(account.seen))
+            if heard.finished and heard.failure is None:  # some call an error of the provider their reply
+                heard = replace(heard, failure=account.last_failure)
         verdict = conclude(heard, end, account, _last_words(err))
         if verdict.kind is None:
             verdict = read_back(account, self.settings.get("effort"))

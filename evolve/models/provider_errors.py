@@ -15,6 +15,8 @@ FIRST_PAUSE_S = 0.5
 MAX_QUOTED = 300
 REFUSED_HINT = "check the key, its rights and the account's credit"
 REFUSED_STATUS = frozenset({401, 402, 403})
+# A wrong key comes as 400 from some providers.
+WRONG_KEY = re.compile(r"API_KEY_INVALID|API key not valid", re.I)
 # Credit that has run out comes as 429 or 400 from some providers, and no retry helps.
 OUT_OF_CREDIT = re.compile(r"insufficient_quota|insufficient.{0,12}(credit|balance|funds)|credit balance|billing", re.I)
 
@@ -43,7 +45,8 @@ def read_refusal(status: int, headers: httpx.Headers, body: str) -> Refusal | No
         return None
     said = _quoted(body)
     text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-    if status in REFUSED_STATUS or (400 <= status < 500 and OUT_OF_CREDIT.search(body)):
+    final = OUT_OF_CREDIT.search(body) or WRONG_KEY.search(body)
+    if status in REFUSED_STATUS or (400 <= status < 500 and final):
         return Refusal(text, code="provider-refused", hint=REFUSED_HINT)
     if status in (408, 429) or status >= 500:
         code = "provider-busy" if status == 429 else "provider-down"

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, TypeAdapter, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    TypeAdapter,
+    model_validator,
+)
 
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
@@ -115,12 +124,24 @@ def _a_pattern(text: str) -> str:
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~0|~1)*)*$")]
 
 
-class UsagePointers(Record):
-    """Where in a program's JSON output its usage stands; input includes what was cached."""
+def _as_several(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
 
-    input: Pointer
-    output: Pointer
-    cached: Pointer | None = None
+
+Places = Annotated[tuple[str, ...], BeforeValidator(_as_several)]
+
+
+class UsageSpec(Record):
+    """Where in a program's output its usage stands; several places of one figure are added up.
+
+    Of JSON: pointers, where ``*`` stands for everything in a list or object, added up. Of text: regular expressions
+    whose first group is the number.
+    """
+
+    input: Places = Field(min_length=1, description="All input, what was cached included.")
+    output: Places = Field(min_length=1, description="All output, reasoning included.")
+    cached: Places = Field(default=(), description="What of the input was cached.")
+    sum: bool = Field(default=False, description="Add up all of the output; else what it says last counts.")
 
 
 class CommandSpec(ProgramSpec):
@@ -136,7 +157,7 @@ class CommandSpec(ProgramSpec):
     reply: str | None = Field(
         default=None, description="Of JSON: a pointer. Of text: a regular expression; without one, all of it."
     )
-    usage: UsagePointers | None = Field(default=None, description="Without it, the gateway's account alone counts.")
+    usage: UsageSpec | None = Field(default=None, description="Without it, the gateway's account alone counts.")
 
     @model_validator(mode="after")
     def _reply_fits_the_output(self) -> Self:
@@ -146,8 +167,12 @@ class CommandSpec(ProgramSpec):
                 raise ValueError("reply: JSON output needs a pointer to the reply, as /result")
         elif self.reply is not None:
             _a_pattern(self.reply)
-        if self.usage is not None and self.output != "json":
-            raise ValueError("usage: only JSON output has pointers")
+        if self.usage is not None:
+            for place in (*self.usage.input, *self.usage.output, *self.usage.cached):
+                if self.output == "json":
+                    TypeAdapter(Pointer).validate_python(place)
+                elif re.compile(_a_pattern(place)).groups == 0:
+                    raise ValueError(f"usage: {place!r} has no group that holds the number")
         if any("{token}" in part for part in (*self.command, *self.home_files.values())):
             raise ValueError("{token} belongs in env alone: a command line can be read by others")
         return self

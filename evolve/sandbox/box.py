@@ -177,6 +177,8 @@ class BubblewrapBox:
         argv += ["--ro-bind" if job.work_read_only else "--bind", str(job.work), WORK]
         argv += ["--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
         argv += ["--ro-bind", str(Path(__file__).with_name("inside.py")), INSIDE, "--ro-bind", str(job.prompt), PROMPT]
+        # Some programs end at once where their own user has no name.
+        argv += ["--ro-bind", str(Path(__file__).with_name("passwd")), "/etc/passwd"]
         for inside, path in job.read_only.items():
             argv += ["--ro-bind", str(path), inside]
         for inside, path in job.writable.items():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from evolve.agents.base import Session, SessionEnd
 from evolve.agents.build import build_agent
@@ -22,12 +23,24 @@ from tests.builders import make_skill, make_task
 CLAUDE, CODEX = "2.1.332", "0.171.0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evolve/agents"
 FOLDER = CACHE / f"claude-{CLAUDE}-codex-{CODEX}"
+RECIPES = Path(__file__).parents[2] / "docs/recipes"
 KEY = "sk-real-key-that-must-never-leak-0123456789"
 
 
-def missing() -> str | None:
-    """Return why the real agents cannot be run here."""
-    if not (FOLDER / "claude").exists() or not (FOLDER / "codex").exists():
+def read_recipe(path: Path) -> dict[str, Any]:
+    """Return the agent of a recipe, its program where it is installed here."""
+    agent: dict[str, Any] = yaml.safe_load(path.read_text())["agent"]
+    for field in ("binary", "install"):
+        agent[field] = agent[field].replace("~/.cache/evolve/agents", str(CACHE))
+    return agent
+
+
+def missing(module: str) -> str | None:
+    """Return why a module's real agents cannot be run here."""
+    if module == "test_recipes.py":
+        if not all(Path(read_recipe(path)["binary"]).exists() for path in RECIPES.glob("*.yaml")):
+            return "the programs of docs/recipes are not installed: tests/real_agents/install_recipes.sh"
+    elif not (FOLDER / "claude").exists() or not (FOLDER / "codex").exists():
         return "the agents are not installed: tests/real_agents/install.sh"
     if shutil.which("bwrap") is None:
         return "bubblewrap is not installed"
@@ -36,13 +49,13 @@ def missing() -> str | None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run; with EVOLVE_REAL_AGENTS=1, as in continuous integration, it fails instead."""
-    reason = missing()
-    if reason is None:
-        return
-    if os.environ.get("EVOLVE_REAL_AGENTS"):
-        raise pytest.UsageError(f"the tests with real agents were asked for, and {reason}")
-    for item in items:
-        if "real_agents" in str(item.path):
+    mine = [item for item in items if item.path.parent == Path(__file__).parent]
+    reasons = {module: missing(module) for module in {item.path.name for item in mine}}
+    found = sorted({reason for reason in reasons.values() if reason is not None})
+    if found and os.environ.get("EVOLVE_REAL_AGENTS"):
+        raise pytest.UsageError(f"the tests with real agents were asked for, and {'; '.join(found)}")
+    for item in mine:
+        if (reason := reasons[item.path.name]) is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
@@ -115,5 +128,5 @@ def room(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def box_works() -> None:
     """See that boxes contain before anything is believed of them."""
-    if missing() is None:
+    if shutil.which("bwrap") is not None:
         find_box()

@@ -1,4 +1,4 @@
-"""A model that follows a script, in the wire formats of the Messages and the Responses API.
+"""A model that follows a script, in the wire formats of Messages, Responses, Chat Completions and generateContent.
 
 A step is a dict, every key optional: ``text``; ``tools`` (a list of ``{"name", "input"}``); ``usage`` (in the terms of
 the Messages API); ``delay_s``; ``error`` (``{"status", "message", "headers"}``); ``broken`` (``empty``, ``cut``,
@@ -73,19 +73,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        key = str(self.headers.get("x-api-key") or self.headers.get("authorization"))
+        given = (self.headers.get(name) for name in ("x-api-key", "x-goog-api-key", "authorization"))
+        key = str(next((value for value in given if value), None))
         step = self.server.next(body, key)
         time.sleep(step.get("delay_s", 0))
         if error := step.get("error"):
             message = {"type": "error", "error": {"type": "api_error", "message": error.get("message", "scripted")}}
             self._json(error["status"], message, error.get("headers", {}))
             return
-        if self.path.endswith("/chat/completions"):
-            self._json(200, _chat(step, body), {})
-            return
-        frames = list(_responses(step, body) if self.path.endswith("/responses") else _messages(step, body))
-        if not body.get("stream"):
-            self._json(200, frames[-1][1].get("response") or _message(step, body), {})
+        path, _, query = self.path.partition("?")
+        if path.endswith("/chat/completions"):
+            frames = list(_chat_chunks(step, body))
+            whole = None if body.get("stream") else _chat(step, body)
+        elif path.endswith(("enerateContent", "countTokens")):
+            frames = list(_generated(step))
+            whole = None if "alt=sse" in query else frames[-1][1]
+        else:
+            frames = list(_responses(step, body) if path.endswith("/responses") else _messages(step, body))
+            whole = None if body.get("stream") else frames[-1][1].get("response") or _message(step, body)
+        if whole is not None:
+            self._json(200, whole, {})
             return
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._stream(frames, step.get("broken"))
@@ -97,6 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, text)
         self.end_headers()
         self.wfile.write(data)
+
+    def _frame(self, name: str, data: dict[str, Any]) -> None:
+        event = f"event: {name}\n" if name else ""
+        self._chunk(f"{event}data: {json.dumps(data)}\n\n")
 
     def _chunk(self, data: str) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data.encode()), data.encode()))
@@ -117,14 +128,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.closing.wait(120)
             return
         elif broken == "pings":
-            self._chunk(f"event: {frames[0][0]}\ndata: {json.dumps(frames[0][1])}\n\n")
+            self._frame(*frames[0])
             while not self.server.closing.wait(0.5):
                 self._chunk('event: ping\ndata: {"type": "ping"}\n\n')
             return
         elif broken == "cut":
             frames = frames[:2]
         for name, data in frames:
-            self._chunk(f"event: {name}\ndata: {json.dumps(data)}\n\n")
+            self._frame(name, data)
         if broken == "cut":
             self.close_connection = True
             self.connection.close()
@@ -151,18 +162,64 @@ def _message(step: Step, body: dict[str, Any]) -> dict[str, Any]:
 
 def _chat(step: Step, body: dict[str, Any]) -> dict[str, Any]:
     used = {**USAGE, **step.get("usage", {})}
-    message = {"role": "assistant", "content": step.get("text", "")}
+    message: dict[str, Any] = {"role": "assistant", "content": step.get("text", "")}
+    calls = [
+        {
+            "id": f"call_{uuid.uuid4().hex[:20]}",
+            "type": "function",
+            "function": {"name": tool["name"], "arguments": json.dumps(tool["input"])},
+        }
+        for tool in step.get("tools", ())
+    ]
+    if calls:
+        message["tool_calls"] = calls
     return {
         "id": f"chatcmpl-{uuid.uuid4().hex[:20]}",
         "object": "chat.completion",
+        "created": 1_700_000_000,
         "model": body["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
         "usage": {
             "prompt_tokens": used["input_tokens"] + used["cache_read_input_tokens"],
             "prompt_tokens_details": {"cached_tokens": used["cache_read_input_tokens"]},
             "completion_tokens": used["output_tokens"],
+            "total_tokens": used["input_tokens"] + used["cache_read_input_tokens"] + used["output_tokens"],
         },
     }
+
+
+def _chat_chunks(step: Step, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a streamed chat; its last chunk tells the usage, for those who ask for it."""
+    whole = _chat(step, body)
+    common = {name: whole[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    delta = dict(whole["choices"][0]["message"])
+    if "tool_calls" in delta:
+        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(delta["tool_calls"])]
+    yield "", {**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    reason = whole["choices"][0]["finish_reason"]
+    yield "", {**common, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield "", {**common, "choices": [], "usage": whole["usage"]}
+
+
+def _generated(step: Step) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield two parts of a generated content; both tell what was used until then, as the real ones do."""
+    used = {**USAGE, **step.get("usage", {})}
+    parts: list[dict[str, Any]] = [{"text": step["text"]}] if step.get("text") else []
+    parts += [{"functionCall": {"name": tool["name"], "args": tool["input"]}} for tool in step.get("tools", ())]
+    thoughts = used.get("thoughts", 0)
+    usage = {
+        "promptTokenCount": used["input_tokens"] + used["cache_read_input_tokens"],
+        "cachedContentTokenCount": used["cache_read_input_tokens"],
+        "candidatesTokenCount": used["output_tokens"] - thoughts,
+        "thoughtsTokenCount": thoughts,
+    }
+    usage["totalTokenCount"] = usage["promptTokenCount"] + used["output_tokens"]
+    first = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": ""}]}}]}
+    yield "", {**first, "usageMetadata": {**usage, "candidatesTokenCount": 1, "thoughtsTokenCount": 0}}
+    content = {"role": "model", "parts": parts}
+    last = {"candidates": [{"index": 0, "content": content, "finishReason": "STOP"}], "usageMetadata": usage}
+    yield "", {**last, "modelVersion": "scripted", "totalTokens": usage["promptTokenCount"]}
 
 
 def _messages(step: Step, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -53,6 +53,13 @@ def test_the_environment_is_built_from_nothing(tmp_path: Path, monkeypatch: pyte
     assert set(eval(said)) - {"LC_CTYPE"} == {"GIVEN", "HOME", "LANG", "PATH", "PWD", "TMPDIR"}
 
 
+def test_its_user_has_a_name_and_there_is_no_other(tmp_path: Path) -> None:
+    code = (
+        "import os, pwd; print([(u.pw_name, u.pw_uid, u.pw_dir) for u in pwd.getpwall()], pwd.getpwuid(os.getuid())[0])"
+    )
+    assert run(tmp_path, code)[1] == "[('cell', 1000, '/box/home')] cell\n"
+
+
 def test_work_and_home_are_kept_and_nothing_else_is_written(tmp_path: Path) -> None:
     code = "open('/box/work/a', 'w'); open('/box/home/b', 'w'); open('/tmp/c', 'w'); print('ok')"
     assert run(tmp_path, code)[1] == "ok\n"

@@ -238,3 +238,70 @@ def test_a_provider_that_cannot_be_reached_is_said(tmp_path: Path) -> None:
             answer = client.post("/v1/messages", json=BODY, headers={"x-api-key": gateway.token})
     assert answer.status_code == 502
     assert "cannot be reached: ConnectError" in json.loads(answer.text)["error"]["message"]
+
+
+GEMINI = "/v1beta/models/m:streamGenerateContent?alt=sse"
+CONTENT: dict[str, Any] = {"contents": [], "tools": [{"functionDeclarations": []}]}
+
+
+def test_a_model_named_in_the_path_is_metered_and_gets_the_key_in_its_own_header(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "hi", "usage": {"input_tokens": 10, "output_tokens": 5}}, calls=2) as (
+        gateway,
+        client,
+        server,
+    ):
+        own = {"x-goog-api-key": gateway.token, "x-api-key": ""}
+        answer = client.post(GEMINI, json=CONTENT, headers=own)
+        assert client.post("/v1beta/models/m:countTokens", json={"contents": []}, headers=own).status_code == 200
+        client.post("/v1beta/models/m:generateContent", json=CONTENT, headers=own)
+        refused = client.post(GEMINI, json=CONTENT, headers=own)
+        wrong = client.post(GEMINI, json=CONTENT, headers={**own, "x-goog-api-key": "wrong"})
+    assert (answer.status_code, refused.status_code, wrong.status_code) == (200, 403, 401)
+    assert "usageMetadata" in answer.text
+    assert server.keys == [KEY] * 3
+    assert [(e.model, e.tokens) for e in gateway.account.exchanges] == [
+        ("m", Tokens(input=10, output=5)),
+        ("m", Tokens(input=100, output=20)),
+    ]
+
+
+@pytest.mark.parametrize("path", ["m:embedContent", "../m:generateContent", "a/b:generateContent", ":generateContent"])
+def test_no_other_question_to_such_a_model_is_let_through(tmp_path: Path, path: str) -> None:
+    with opened(tmp_path) as (gateway, client, server):
+        url = httpx.URL("http://gateway", raw_path=f"/v1beta/models/{path}".encode())
+        assert client.post(url, json=CONTENT, headers={"x-goog-api-key": gateway.token}).status_code == 404
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"generationConfig": None},
+        {"generationConfig": {"maxOutputTokens": 10**9}},
+        {"generation_config": {"max_output_tokens": 10**9}},
+        {"generationConfig": {"max_output_tokens": 10**9}, "generation_config": {"maxOutputTokens": 10**9}},
+        {"generationConfig": {"maxOutputTokens": 10**9, "candidateCount": 2}},
+    ],
+)
+def test_neither_spelling_gets_such_a_call_round_the_limit_of_money(tmp_path: Path, config: dict[str, Any]) -> None:
+    with opened(tmp_path, {"text": "x"}, usd_micros=100_000) as (_, client, server):
+        assert client.post(GEMINI, json={**CONTENT, **config}).status_code == 200
+    asked = server.requests[0]
+    limits = [
+        asked[holder][name]
+        for holder in ("generationConfig", "generation_config")
+        for name in ("maxOutputTokens", "max_output_tokens")
+        if name in asked.get(holder, {})
+    ]
+    count = asked.get("generationConfig", {}).get("candidateCount", 1)
+    assert limits and all(9_000 < limit * count <= 10_000 for limit in limits)
+
+
+def test_a_key_that_is_called_invalid_is_not_tried_again(tmp_path: Path) -> None:
+    message = "API key not valid. Please pass a valid API key."
+    with opened(tmp_path, {"error": {"status": 400, "message": message}, "repeat": -1}) as (gateway, client, server):
+        assert client.post(GEMINI, json=CONTENT).status_code == 400
+        assert client.post(GEMINI, json=CONTENT).status_code == 403
+    assert gateway.account.refused == f"HTTP 400: {message}"
+    assert len(server.requests) == 1

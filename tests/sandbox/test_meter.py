@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.sandbox.gateway.meter import Meter, Tokens, anthropic_tokens, openai_tokens
-from tests.real_agents.scripted import USAGE, _message, _messages, _responses
+from evolve.sandbox.gateway.meter import Meter, Tokens, anthropic_tokens, gemini_tokens, openai_tokens
+from tests.real_agents.scripted import USAGE, _chat_chunks, _generated, _message, _messages, _responses
 
 ASKED = {"model": "m"}
 STEP = {
@@ -60,6 +60,36 @@ def test_the_last_chunk_of_a_streamed_chat_is_metered() -> None:
     assert metered(data, [5, 9]).tokens == Tokens(input=9, cached=4, output=2)
 
 
+@given(st.lists(st.integers(0, 5000), max_size=20))
+def test_a_streamed_chat_is_metered_wherever_it_is_cut(cuts: list[int]) -> None:
+    asked = {**ASKED, "stream_options": {"include_usage": True}}
+    meter = metered(frames(_chat_chunks(STEP, asked)), cuts)
+    assert (meter.tokens, meter.model) == (Tokens(input=12, cached=5, output=11), "m")
+
+
+@given(st.lists(st.integers(0, 5000), max_size=20))
+def test_a_streamed_generated_content_is_metered_wherever_it_is_cut(cuts: list[int]) -> None:
+    step = {**STEP, "usage": {**STEP["usage"], "thoughts": 4}}  # type: ignore[dict-item]
+    assert metered(frames(_generated(step)), cuts).tokens == Tokens(input=12, cached=5, output=11, reasoning=4)
+
+
+def test_a_generated_content_is_metered_by_its_last_part_alone() -> None:
+    first, last = (data for _, data in _generated(STEP))
+    assert metered(frames([("", first)]), []).tokens is None
+    assert metered(json.dumps(last).encode(), [], streamed=False).tokens == Tokens(input=12, cached=5, output=11)
+    blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 3}}
+    assert metered(frames([("", blocked)]), []).tokens == Tokens(input=3)
+    trailing = {"candidates": [], "usageMetadata": {"promptTokenCount": 12, "candidatesTokenCount": 13}}
+    assert metered(frames([("", last), ("", trailing)]), []).tokens == Tokens(input=12, output=13)
+    odd = {"candidates": {"a": 1}, "promptFeedback": [], "usageMetadata": {"promptTokenCount": 3}}
+    assert metered(frames([("", odd)]), []).tokens is None
+
+
+def test_what_a_tool_fed_to_the_prompt_is_input_too() -> None:
+    usage = {"promptTokenCount": 3, "toolUsePromptTokenCount": 4, "thoughtsTokenCount": 2}
+    assert gemini_tokens(usage) == Tokens(input=7, output=2, reasoning=2)
+
+
 @pytest.mark.parametrize("data", [b"", b"data: {not json\n\n", b"data: []\n", b"event: x\n\n", b"\x00\xff\n" * 5])
 def test_what_says_nothing_is_unknown_never_zero(data: bytes) -> None:
     assert metered(data, []).tokens is None
@@ -71,10 +101,13 @@ def test_a_stream_that_was_cut_before_its_end_is_unknown() -> None:
 
 
 @given(
-    st.dictionaries(st.sampled_from([*USAGE, "cache_creation", "prompt_tokens"]), st.none() | st.text() | st.booleans())
+    st.dictionaries(
+        st.sampled_from([*USAGE, "cache_creation", "prompt_tokens", "promptTokenCount"]),
+        st.none() | st.text() | st.booleans(),
+    )
 )
 def test_figures_that_are_no_numbers_count_nothing(usage: dict[str, object]) -> None:
-    assert anthropic_tokens(usage) == openai_tokens(usage) == Tokens()
+    assert anthropic_tokens(usage) == openai_tokens(usage) == gemini_tokens(usage) == Tokens()
 
 
 def test_cache_writes_are_told_apart_by_their_lifetime() -> None:

@@ -53,6 +53,13 @@ class Account:
         return [exchange for exchange in self.exchanges if exchange.status == 200]
 
     @property
+    def last_failure(self) -> str | None:
+        """Say how the last call failed, if it did: a session that ended well ends with an answer."""
+        if not self.exchanges or (status := self.exchanges[-1].status) == 200:
+            return None
+        return f"its last call of the model failed (HTTP {status})"
+
+    @property
     def tokens(self) -> Tokens:
         """All tokens that answers have told of."""
         return reduce(lambda a, b: a + b, (e.tokens for e in self.exchanges if e.tokens is not None), Tokens())

@@ -12,18 +12,18 @@ import httpx
 
 from evolve.models.provider_errors import read_refusal, retry_delay_s
 from evolve.sandbox.gateway.account import Exchange
+from evolve.sandbox.gateway.calls import CHAT, is_call, is_free, model_of
 from evolve.sandbox.gateway.meter import Meter
 from evolve.sandbox.gateway.tape import Player, Taped
 
 if TYPE_CHECKING:
     from evolve.sandbox.gateway.server import GatewayServer, Ticket
 
-CHAT = "/v1/chat/completions"
-CALLS = ("/v1/messages", "/v1/responses", CHAT)
 LONGEST_LINE = 1024
-FREE = ("/v1/messages/count_tokens", "/v1/models", "/", "/api/hello")
 HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host", "content-length"})
-OURS = frozenset({"x-api-key", "authorization", "proxy-authorization", "accept-encoding", "content-encoding"})
+OURS = frozenset(
+    {"x-api-key", "x-goog-api-key", "authorization", "proxy-authorization", "accept-encoding", "content-encoding"}
+)
 MAX_BODY = 64 * 1024 * 1024
 RETRIES = 2
 LONGEST_PAUSE_S = 20.0
@@ -74,7 +74,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _known(self) -> bool:
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        return self.server.gateway.token in (self.headers.get("x-api-key"), bearer)
+        given = (self.headers.get("x-api-key"), self.headers.get("x-goog-api-key"), bearer)
+        return self.server.gateway.token in given
 
     def _body(self) -> bytes | None:
         if self.headers.get("transfer-encoding", "").lower() != "chunked":
@@ -95,9 +96,9 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if not self._known():
             self._error(401, "this token is not the cell's")
-        elif path in CALLS and self.command == "POST":
+        elif is_call(path) and self.command == "POST":
             self._call(body)
-        elif path in FREE:
+        elif is_free(path):
             self._pass(body)
         else:
             self._error(404, "the gateway has no such path")
@@ -118,12 +119,12 @@ class Handler(BaseHTTPRequestHandler):
             asked = json.loads(body)
         except (ValueError, RecursionError):
             asked = None
-        if not isinstance(asked, dict) or not isinstance(asked.get("model"), str):
+        path = self.path.partition("?")[0]
+        if not isinstance(asked, dict) or (model := model_of(path, asked)) is None:
             self._error(400, "the request is no JSON object with a model")
             return
-        path = self.path.partition("?")[0]
         before = json.dumps(asked)
-        ticket = gateway.admit(asked, path, len(body))
+        ticket = gateway.admit(asked, model, path, len(body))
         if isinstance(ticket, str):
             self._error(403, f"evolve: {ticket}")
             return
@@ -221,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _keep(self, response: httpx.Response, body: bytes) -> None:
         path = self.path.partition("?")[0]
-        if self.server.gateway.recorder is not None and path in CALLS:
+        if self.server.gateway.recorder is not None and is_call(path):
             text = body[:MAX_BODY].decode("utf-8", errors="replace")
             kind = response.headers.get("content-type", "")
             self.server.gateway.recorder.add(Taped(path, response.status_code, kind, text))

@@ -72,6 +72,26 @@ def openai_tokens(usage: Any) -> Tokens:
     )
 
 
+def gemini_tokens(usage: Any) -> Tokens:
+    """Read the ``usageMetadata`` of generateContent, where thoughts stand beside the answer's tokens."""
+    thoughts = _count(usage, "thoughtsTokenCount")
+    return Tokens(
+        input=_count(usage, "promptTokenCount") + _count(usage, "toolUsePromptTokenCount"),
+        cached=_count(usage, "cachedContentTokenCount"),
+        output=_count(usage, "candidatesTokenCount") + thoughts,
+        reasoning=thoughts,
+    )
+
+
+def _ended(answer: dict[str, Any]) -> bool:
+    """Whether a part of a generated content is its last: it says why it ended, or that the prompt was blocked."""
+    candidates = answer.get("candidates")
+    listed = candidates if isinstance(candidates, list) else []
+    ends = [one.get("finishReason") for one in listed if isinstance(one, dict)]
+    feedback = answer.get("promptFeedback")
+    return any(ends) or (isinstance(feedback, dict) and bool(feedback.get("blockReason")))
+
+
 @dataclass
 class Meter:
     """Takes the bytes of one answer as they pass; ``tokens`` is ``None`` until the answer has said what it used."""
@@ -81,6 +101,7 @@ class Meter:
     model: str | None = None
     begun: bool = False
     _rest: bytes = b""
+    _ended: bool = False
     _start: dict[str, Any] = field(default_factory=dict)
 
     def feed(self, data: bytes) -> None:
@@ -104,7 +125,9 @@ class Meter:
     def _take_whole(self, answer: dict[str, Any]) -> None:
         self.model = answer.get("model") if isinstance(answer.get("model"), str) else None
         usage = answer.get("usage")
-        if isinstance(usage, dict):
+        if isinstance(answer.get("usageMetadata"), dict):
+            self.tokens = gemini_tokens(answer["usageMetadata"])
+        elif isinstance(usage, dict):
             self.tokens = anthropic_tokens(usage) if answer.get("type") == "message" else openai_tokens(usage)
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -125,6 +148,14 @@ class Meter:
         elif kind is None and isinstance(event.get("usage"), dict):
             self.tokens = openai_tokens(event["usage"])
             self.model = event.get("model") or self.model
+        elif kind is None:
+            self._take_generated(event)
+
+    def _take_generated(self, part: dict[str, Any]) -> None:
+        """Take a part of a generated content: each tells what was used until then, the last one what was used."""
+        self._ended = self._ended or _ended(part)
+        if self._ended and isinstance(part.get("usageMetadata"), dict):
+            self.tokens = gemini_tokens(part["usageMetadata"])
 
 
 def _object(data: bytes) -> dict[str, Any]:

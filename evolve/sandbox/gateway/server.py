@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import secrets
 import socketserver
@@ -22,18 +21,13 @@ from evolve.models.provider_errors import Refusal
 from evolve.redact import MARK
 from evolve.sandbox.box import SOCKET
 from evolve.sandbox.gateway.account import Account, Exchange, SessionLimits, Upstream
+from evolve.sandbox.gateway.calls import answers, is_gemini, output_limits, whole
 from evolve.sandbox.gateway.handler import Handler
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.tape import Player, Recorder
 
 BYTES_PER_TOKEN = 4
 POLL_S = 0.2
-OUTPUT_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
-OUTPUT_LIMIT_OF = {
-    "/v1/messages": "max_tokens",
-    "/v1/responses": "max_output_tokens",
-    "/v1/chat/completions": "max_completion_tokens",
-}
 LEAST_OUTPUT, MOST_OUTPUT = 256, 1_000_000
 
 
@@ -102,7 +96,7 @@ class Gateway:
         """Remember that something came through just now."""
         self.account.last_ns = time.monotonic_ns()
 
-    def admit(self, asked: dict[str, Any], path: str, size: int) -> Ticket | str:
+    def admit(self, asked: dict[str, Any], model: str, path: str, size: int) -> Ticket | str:
         """Decide on a call before it is made: the ticket that it is booked under, or why it is refused.
 
         Where the money that is left does not cover the longest answer that was asked for, the answer is asked for
@@ -111,6 +105,7 @@ class Gateway:
 
         Args:
             asked: The request, whose limit of output may be set or lowered.
+            model: The model that it asks for.
             path: The path that it came to.
             size: The bytes of the request.
 
@@ -123,13 +118,13 @@ class Gateway:
                 account.limit = f"{self._limits.calls} model calls, as many as are allowed"
             if account.limit is not None:
                 return account.limit
-            while isinstance(worst := self._worst(asked, path, size), str):
+            while isinstance(worst := self._worst(asked, model, path, size), str):
                 if not self._open or self._closing:
                     account.limit = worst
                     return worst
                 self._settled.wait(POLL_S)
             account.begun += 1
-            ticket = Ticket(asked["model"], worst)
+            ticket = Ticket(model, worst)
             self._open.append(ticket)
             return ticket
 
@@ -141,26 +136,26 @@ class Gateway:
             text = json.dumps(asked, ensure_ascii=False)
             self.account.seen |= {name for name, line in self._watch.items() if line and line in text}
 
-    def _worst(self, asked: dict[str, Any], path: str, size: int) -> int | str:
+    def _worst(self, asked: dict[str, Any], model: str, path: str, size: int) -> int | str:
         """Return the most that a call can cost, its output bounded by the money that is left, or why it is refused."""
-        limit, model = self._limits.usd_micros, asked["model"]
+        limit = self._limits.usd_micros
         if limit is None:
             return 0
         read = self._cost(model, Tokens(input=size // BYTES_PER_TOKEN))
         write = self._cost(model, Tokens(output=1_000_000))
         if read is None or write is None:
             return f"the price of {model} is unknown, so that the money limit cannot be kept"
-        answers = max(1, whole(asked.get("n")) or 1)
+        count = answers(path, asked)
         spent = self._spent_micros + sum(ticket.worst_micros for ticket in self._open)
-        affordable = (limit - spent - read) * 1_000_000 // write // answers if write else MOST_OUTPUT
+        affordable = (limit - spent - read) * 1_000_000 // write // count if write else MOST_OUTPUT
         if affordable < _thinking_budget(asked) + LEAST_OUTPUT:
             return f"{spent / 1e6:.4f} of {limit / 1e6:.4f} USD are spent, and the next call might pass the limit"
-        fields = [name for name in OUTPUT_LIMITS if name in asked] or [OUTPUT_LIMIT_OF[path]]
-        for field in fields:
-            wanted = whole(asked.get(field))
-            asked[field] = affordable if wanted is None else min(wanted, affordable)
-        longest: int = max(asked[field] for field in fields)
-        return read + write * longest * answers // 1_000_000
+        places = output_limits(path, asked)
+        for holder, field in places:
+            wanted = whole(holder.get(field))
+            holder[field] = affordable if wanted is None else min(wanted, affordable)
+        longest: int = max(holder[field] for holder, field in places)
+        return read + write * longest * count // 1_000_000
 
     def record(self, exchange: Exchange, ticket: Ticket | None = None) -> None:
         """Write a call into the account; one that never said what it used is charged with what was reserved for it."""
@@ -190,7 +185,7 @@ class Gateway:
         request = self._client.build_request(
             method,
             self._upstream.base_url.rstrip("/").removesuffix("/v1") + path,
-            headers={**headers, **self._credentials(headers)},
+            headers={**headers, **self._credentials(path, headers)},
             content=body,
         )
         response = self._client.send(request, stream=True)
@@ -199,10 +194,12 @@ class Gateway:
         finally:
             response.close()
 
-    def _credentials(self, headers: dict[str, str]) -> dict[str, str]:
+    def _credentials(self, path: str, headers: dict[str, str]) -> dict[str, str]:
         key = self._upstream.key
         if not key:
             return {}
+        if is_gemini(path.partition("?")[0]):
+            return {"x-goog-api-key": key}
         return {"x-api-key": key} if "anthropic-version" in headers else {"authorization": f"Bearer {key}"}
 
 
@@ -212,13 +209,6 @@ class Ticket:
 
     model: str
     worst_micros: int
-
-
-def whole(value: Any) -> int | None:
-    """Return a number of a request as an integer, rounded up; ``None`` when it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return math.ceil(value)
 
 
 def effort_of(asked: dict[str, Any]) -> str | None:

@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -23,14 +24,20 @@ request = urllib.request.Request(
     data=json.dumps(body).encode(),
     headers={"content-type": "application/json", "authorization": "Bearer " + os.environ["KEY"]},
 )
-with urllib.request.urlopen(request) as response:
-    answer = json.load(response)
+try:
+    with urllib.request.urlopen(request) as response:
+        answer = json.load(response)
+except urllib.error.HTTPError as error:
+    if not settings.get("shrug"):
+        raise
+    message = {"content": f"[API Error: {error.code}]"}
+    answer = {"choices": [{"message": message}], "usage": {"prompt_tokens": 0, "completion_tokens": 0}}
 reply = answer["choices"][0]["message"]["content"]
 Path("out.txt").write_text(reply)
 usage = answer["usage"]
 told = {"in": usage["prompt_tokens"] + settings.get("lie", 0), "out": usage["completion_tokens"]}
 if settings.get("text"):
-    print(f"thinking...\nANSWER: {reply}\nbye")
+    print(f"thinking...\nANSWER: {reply}\ntokens: {told['in']:,} in, {told['out']} out\nbye")
 else:
     print("starting up")
     print(json.dumps({"event": "start"}))
