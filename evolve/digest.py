@@ -202,8 +202,12 @@ def foreign_tree_digest(root: Path) -> str:
         raise InputError("a file name is not UTF-8", code="unsafe-name") from error
 
 
-def foreign_entries(root: Path) -> Iterator[tuple[str, bytes, bool, bytes]]:
+def foreign_entries(root: Path, *, folders: bool = False) -> Iterator[tuple[str, bytes, bool, bytes]]:
     """Yield (path, kind, executable, content) of what lies in a folder that somebody else wrote, in no order.
+
+    Args:
+        root: The folder.
+        folders: Whether folders are yielded too; their paths end with a slash.
 
     Raises:
         InputError: It holds a device, socket or pipe, or too much: files, depth or bytes.
@@ -220,6 +224,8 @@ def foreign_entries(root: Path) -> Iterator[tuple[str, bytes, bool, bytes]]:
                     relative = (folder / entry.name).as_posix()
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(folder / entry.name)
+                        if folders:
+                            yield f"{relative}/", b"folder", False, b""
                         continue
                     status = entry.stat(follow_symlinks=False)
                     count, total = count + 1, total + status.st_size

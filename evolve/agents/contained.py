@@ -182,7 +182,10 @@ class ContainedAgent:
         for folder in (room, room / "home", room / "gateway", room / "treatment", artifacts):
             folder.mkdir()
         restricted = phase.spec.workspace == "read-only" or phase.spec.may_change != WHOLE
-        before = work_entries(session.work) if restricted else {}
+        try:
+            before = work_entries(session.work) if restricted else {}
+        except InputError as error:  # an earlier phase left it so
+            return _Ended(Verdict(ErrorKind.VERIFY_FAILED, f"the work cannot be read: {error.message}"))
         try:
             ended = self._session(phase, session, tapes, room, earlier, left_s)
         except EvolveError as error:
@@ -251,7 +254,7 @@ class ContainedAgent:
                 heard = replace(heard, failure=account.last_failure)
         verdict = conclude(heard, end, account, _last_words(err))
         if verdict.kind is None:
-            verdict = read_back(account, self.settings.get("effort"))
+            verdict = read_back(account, self.settings["model"], self.settings.get("effort"))
         usage = self._usage(heard, end, account)
         return _Ended(verdict, usage, heard.reply, output, _errors(err), heard.skills_used)
 
@@ -270,7 +273,7 @@ class ContainedAgent:
         told = heard.tokens if heard.tokens is not None and heard.tokens.sound else None
         tokens = max((one for one in (told, seen) if one is not None), key=lambda one: one.input, default=None)
         known = tokens or Tokens()
-        ours = all(exchange.model == self.settings.get("model") for exchange in account.exchanges)
+        ours = all(exchange.model == self.settings["model"] for exchange in account.exchanges)
         return Usage(
             input_tokens=None if tokens is None else known.input,
             cached_input_tokens=None if tokens is None else known.cached,
@@ -287,7 +290,7 @@ class ContainedAgent:
         )
 
     def _cost(self, model: str, tokens: Tokens) -> int | None:
-        return cost_micros(self.price, tokens) if model == self.settings.get("model") else None
+        return cost_micros(self.price, tokens) if model == self.settings["model"] else None
 
     def unfit_for(self, task: Task) -> str | None:
         """Refuse a task that asks for work where no phase may change anything."""

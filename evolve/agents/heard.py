@@ -58,9 +58,14 @@ def not_invoked(used: frozenset[str], expects: str) -> Verdict:
     return Verdict() if expects in used else Verdict(ErrorKind.SKILL_NOT_INVOKED, f"it never loaded {expects}")
 
 
-def read_back(account: Account, effort: str | None) -> Verdict:
-    """Compare what the model was really asked for with what was declared."""
-    if effort is None or not account.exchanges or account.efforts == {effort}:
+def read_back(account: Account, model: str, effort: str | None) -> Verdict:
+    """Compare what was really asked for with what was declared."""
+    models = sorted({exchange.model for exchange in account.exchanges})
+    if not models:
+        return Verdict()
+    if model not in models:
+        return Verdict(ErrorKind.CONTAMINATED, f"it asked the model {', '.join(models)}, not {model}")
+    if effort is None or account.efforts == {effort}:
         return Verdict()
     asked = ", ".join(sorted(account.efforts)) or "none"
     return Verdict(ErrorKind.CONTAMINATED, f"the model was asked for the effort {asked}, not {effort}")

@@ -102,7 +102,7 @@ def check_templates(phases: Iterable[Phase]) -> None:
 
 
 def work_entries(work: Path) -> dict[str, str]:
-    """Return a digest of every file, link and executable bit of a workspace, by path.
+    """Return a digest of every file, link, folder and executable bit of a workspace, by path.
 
     Raises:
         InputError: It holds what cannot be read.
@@ -110,7 +110,7 @@ def work_entries(work: Path) -> dict[str, str]:
     """
     return {
         path: sha256_bytes(kind + (b"1" if executable else b"0") + content)
-        for path, kind, executable, content in foreign_entries(work)
+        for path, kind, executable, content in foreign_entries(work, folders=True)
     }
 
 
@@ -127,7 +127,12 @@ def forbidden_changes(before: Mapping[str, str], after: Mapping[str, str], allow
 
     changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     rules = PathSpec.from_lines("gitignore", allowed)
-    return [path for path in changed if not rules.match_file(path)]
+    right = [path for path in changed if rules.match_file(path)]
+
+    def is_for_the_right(folder: str) -> bool:
+        return folder.endswith("/") and any(path.startswith(folder) for path in right)
+
+    return [path for path in changed if not rules.match_file(path) and not is_for_the_right(path)]
 
 
 def read_artifact(folder: Path, name: str) -> tuple[str | None, str | None]:

@@ -63,6 +63,25 @@ class DeclaredArms:
             raise InputError(f"arm {name}: it differs in nothing from the incumbent", code="no-difference")
         return arm if same else replace(arm, agent=self._agent(name, agent_spec))
 
+    def rivals(self, skill: Skill, told: Callable[[str], None] = lambda _: None) -> tuple[str, ...]:
+        """Return the comparators that every benchmark measures, but for those that differ in nothing for this skill.
+
+        Raises:
+            InputError: One of them cannot be what it is declared to be.
+
+        """
+        found = []
+        for name in self.workspace.spec.rivals:
+            try:
+                self.comparator(name, skill)
+            except InputError as error:
+                if error.code != "no-difference":
+                    raise
+                told(f"{error.message}; it is left out")
+            else:
+                found.append(name)
+        return tuple(found)
+
     def _spec(self, name: str) -> ArmSpec:
         try:
             return self.workspace.spec.arm(name)
@@ -83,7 +102,7 @@ class DeclaredArms:
     def _version(self, name: str, spec: ArmSpec, skill: Skill) -> Skill:
         """Return the text of the skill that an arm has."""
         if spec.compressed:
-            return compressed_skill(skill)
+            return compressed_skill(name, skill)
         if spec.overlay is None:
             return skill
         overlay = read_overlay(self.workspace.root / spec.overlay, self.workspace.skills())
@@ -100,7 +119,7 @@ class DeclaredArms:
         return self._agents[name]
 
 
-def compressed_skill(skill: Skill) -> Skill:
+def compressed_skill(arm: str, skill: Skill) -> Skill:
     """Return a skill without the words that can be spared; its name, description and other files stay.
 
     Raises:
@@ -109,7 +128,7 @@ def compressed_skill(skill: Skill) -> Skill:
     """
     body = compress(skill.body)
     if body == skill.body:
-        raise InputError(f"{skill.folder}: nothing of it can be spared", code="no-difference")
+        raise InputError(f"arm {arm}: nothing of {skill.folder} can be spared", code="no-difference")
     text = with_body(skill.text, body) if split_frontmatter(skill.text)[0] else body
     files = skill.files.replaced({SKILL_FILE: FileEntry(text.encode("utf-8"))})
     return Skill(name=skill.name, folder=skill.folder, files=files)

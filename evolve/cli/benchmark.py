@@ -54,7 +54,7 @@ def command(
     incumbent = workspace.skill(frozen.skill)
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
-        wanted = tuple(dict.fromkeys((*workspace.spec.rivals, *rivals)))
+        wanted = tuple(dict.fromkeys((*bench.arms.rivals(incumbent, bench.progress.note), *rivals)))
         confirmation = Confirmation(bench, incumbent, frozen, wanted)
         if plan_only:
             from evolve.cli.plans import plan_text, plan_value

@@ -120,6 +120,10 @@ class GenerationLoop:
                 self._check_committed(skill)
             except EvolveError as fault:
                 return fault
+        try:
+            self.bench.arms.rivals(skill)
+        except InputError as fault:
+            return fault
         begun = self.state.record.skill is not None
         reason = None if begun or not self._has_sealed(skill) else next_look_hopeless(self.bench, skill.name)
         if reason is None:
@@ -244,7 +248,7 @@ class GenerationLoop:
         self.state.update(proposals=tuple(proposals), **incumbent)
 
     def _confirm(self, skill: Skill, chosen: Candidate) -> GenerationState:
-        rivals = self.bench.workspace.spec.rivals
+        rivals = self.bench.arms.rivals(skill, self.bench.progress.note)
         confirmation = Confirmation(self.bench, skill, chosen.overlay, rivals)
         hopeless = confirmation.hopeless() if confirmation.decided() is None else None
         if hopeless is not None:

@@ -97,6 +97,8 @@ BEFORE = {"a.py": "1", "docs/x.md": "2", "tests/t.py": "3"}
         ({"a.py": "1"}, ("docs/",), ["tests/t.py"]),
         ({**BEFORE, "docs/y.md": "9", "tests/t.py": "9"}, ("*", "!tests/"), ["tests/t.py"]),
         ({**BEFORE, "deep/docs/y.md": "9"}, ("/docs/",), ["deep/docs/y.md"]),
+        ({**BEFORE, "new/": "f", "new/in/": "f", "new/in/y.md": "9"}, ("new/in/y.md",), []),
+        ({**BEFORE, "new/": "f", "new/in/": "f", "new/x": "9"}, ("new/x",), ["new/in/"]),
     ],
 )
 def test_what_may_not_change_is_told(after: dict[str, str], allowed: tuple[str, ...], forbidden: list[str]) -> None:
@@ -122,6 +124,9 @@ def test_every_kind_of_change_is_seen(tmp_path: Path) -> None:
     (tmp_path / "file").symlink_to("x")
     seen.append(work_entries(tmp_path))
     assert len({tree["file"] for tree in seen}) == 3
+    (tmp_path / "empty/inner").mkdir(parents=True)
+    assert work_entries(tmp_path).keys() - seen[-1].keys() == {"empty/", "empty/inner/"}
+    assert forbidden_changes(seen[-1], work_entries(tmp_path), ("empty/",)) == []
 
 
 def test_an_artifact_is_one_plain_file(tmp_path: Path) -> None:

@@ -202,3 +202,33 @@ def test_arms_that_could_not_be_measured_are_no_success(
 
     model.before = raising(ModelFault("the server is down"))
     assert evolve("measure", "--skill", "bracket").code == 1
+
+
+def test_a_rival_that_differs_in_nothing_for_a_skill_is_left_out_and_said(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    file = workspace / "skills/bracket/SKILL.md"
+    file.write_text(file.read_text().replace("You give the number back. Be clear.", "Give numbers back."))
+    declare(workspace, rivals=["compressed", "no-skill"])
+    git(workspace, "commit", "--quiet", "--all", "--message", "Be terse")
+    ran = evolve("benchmark", write_overlay(workspace), "--plan", "--json")
+    assert "arm compressed: nothing of skills/bracket can be spared; it is left out" in ran.err
+    assert [arm["name"] for arm in ran.json()["plan"]["arms"]] == ["incumbent", "candidate", "no-skill"]
+    asked = evolve("benchmark", OVERLAY, "--with", "compressed", "--plan")
+    assert (asked.code, "nothing of skills/bracket can be spared" in asked.err) == (2, True)
+
+
+def test_a_generation_measures_the_rivals_of_its_finalist_and_refuses_broken_ones_before_it_pays(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    declare(workspace, rivals=["no-skill", "wordy"], arms={"wordy": {"overlay": "rivals/gone"}})
+    git(workspace, "commit", "--quiet", "--all", "--message", "Rivals")
+    ran = evolve("generation", "--operator", "demonstrate")
+    assert (ran.code, "rivals/gone: no such overlay" in ran.err) == (2, True)
+    assert not model.requests
+    declare(workspace, rivals=["no-skill"])
+    git(workspace, "commit", "--quiet", "--all", "--message", "One rival")
+    ran = evolve("generation", "--operator", "demonstrate", "--json")
+    assert ran.code == 0, ran.err
+    evidence = json.loads((workspace / ran.json()["evidence"] / "promotion.json").read_bytes())
+    assert [arm["name"] for arm in evidence["arms"]] == ["incumbent", "candidate", "no-skill"]

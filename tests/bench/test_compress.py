@@ -50,9 +50,9 @@ def test_it_is_never_longer_and_keeps_the_code(text: str) -> None:
 
 def test_a_compressed_skill_keeps_its_frontmatter_and_other_files() -> None:
     skill = make_skill("greeter", "You should greet the people.", notes__md="The notes stay.")
-    shorter = compressed_skill(skill)
+    shorter = compressed_skill("compressed", skill)
     assert shorter.body == "greet people."
     assert shorter.text.startswith("---\nname: greeter\ndescription: Greets people.\n---\n")
     assert shorter.files.text("notes.md") == "The notes stay."
-    with pytest.raises(InputError, match="nothing of it can be spared"):
-        compressed_skill(make_skill("greeter", "Greet."))
+    with pytest.raises(InputError, match="arm shorter: nothing of skills/greeter can be spared"):
+        compressed_skill("shorter", make_skill("greeter", "Greet."))

@@ -64,7 +64,7 @@ def test_codex_plans_and_works_as_well(run_agent: Run, room: Path) -> None:
     ("step", "kind", "said"),
     [
         (write("/box/work/out.txt", "too early"), ErrorKind.PHASE_VIOLATION, "phase plan: it changed out.txt"),
-        (bash("rm in.txt; mkdir -p a; touch a/b"), ErrorKind.PHASE_VIOLATION, "it changed a/b, in.txt"),
+        (bash("rm in.txt; mkdir -p a; touch a/b"), ErrorKind.PHASE_VIOLATION, "it changed a/, a/b, in.txt"),
         (bash("chmod +x in.txt"), ErrorKind.PHASE_VIOLATION, "it changed in.txt"),
         (bash("mkfifo pipe"), ErrorKind.PHASE_VIOLATION, "its work cannot be read"),
         (write("/box/artifact/more.md", "x"), ErrorKind.PHASE_VIOLATION, "it wrote more.md beside plan.md"),

@@ -102,3 +102,21 @@ def test_a_changed_recording_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     assert tapes.find("other", 1, "f") is None
     with pytest.raises(EvidenceFault, match="gone, or not what was recorded"):
         tapes.find("t", 1, "f")
+
+
+def test_phases_are_played_again_in_order(run_agent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = {"tools": [{"name": "Write", "input": {"file_path": "/box/artifact/plan.md", "content": "hello it is"}}]}
+    with scripted(USE, plan, DONE, WRITE, DONE) as server:
+        recorded = run_agent("claude", server.url, phases="plan-work", record=True)
+    assert recorded.kind is None, recorded.detail
+    monkeypatch.delenv("REAL_KEY")
+    spec = spec_of("claude", "http://127.0.0.1:9", phases="plan-work")
+    agent = build_agent(spec, spec.agent, tmp_path, lambda _: pytest.fail("no model"), lambda *_: recorded.recording)
+    task = make_task("again", kind="edit", seed={"in.txt": "x"}, limits={"wall_s": 30})
+    work = tmp_path / "again/work"
+    task.seed.write_scratch(work)
+    GREETER.files.write_scratch(tmp_path / "again/skills/greeter")
+    end = agent.run(Session(task=task.task, work=work, skills=tmp_path / "again/skills", seed=1, expects="greeter"))
+    assert (end.kind, end.detail) == (None, "")
+    assert end.usage.cost_usd_micros == recorded.usage.cost_usd_micros
+    assert (work / "out.txt").read_text() == "hello"
