@@ -15,7 +15,8 @@ from evolve.hostile import read_below
 
 TREE_FRAME = b"evolve-tree-v1\0"
 MAX_EXACT = 2**53 - 1
-MAX_FOREIGN_FILES, MAX_FOREIGN_BYTES, MAX_FOREIGN_DEPTH = 20_000, 256 * 1024 * 1024, 200
+MAX_FOREIGN_FILES, MAX_FOREIGN_BYTES, MAX_FOREIGN_DEPTH = 200_000, 4 * 1024**3, 200
+MAX_FOREIGN_FILE = 256 * 1024 * 1024
 
 
 def canonical_json(value: object) -> bytes:
@@ -166,8 +167,13 @@ def digest_entries(entries: Iterable[tuple[str, bytes, bool, bytes]]) -> str:
     SHA-256 over the entries sorted by UTF-8 path; each entry is its kind, path, executable bit and content,
     every part framed by its length in eight big-endian bytes.
     """
+    return digest_sorted(sorted(entries, key=lambda entry: entry[0].encode("utf-8")))
+
+
+def digest_sorted(entries: Iterable[tuple[str, bytes, bool, bytes]]) -> str:
+    """Return the same of entries that come in the order of their UTF-8 paths, one held at a time."""
     digest = hashlib.sha256(TREE_FRAME)
-    for path, kind, executable, content in sorted(entries, key=lambda entry: entry[0].encode("utf-8")):
+    for path, kind, executable, content in entries:
         for part in (kind, path.encode("utf-8"), b"1" if executable else b"0", content):
             digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
@@ -188,29 +194,30 @@ def tree_digest(root: Path) -> str:
 def foreign_tree_digest(root: Path) -> str:
     """Return the digest of a folder that somebody else wrote; links are taken for what they say, never followed.
 
-    For a folder of plain files it is that of :func:`tree_digest`.
+    For a folder of plain files it is that of :func:`tree_digest`. A ``.git`` at its top does not count.
 
     Raises:
         InputError: It holds a device, socket or pipe, an ambiguous name, or too much: files, depth or bytes.
 
     """
-    entries = list(foreign_entries(root))
-    refuse_ambiguous_names([relative for relative, *_ in entries], Path("work"))
+    found = list(foreign_files(root))
+    refuse_ambiguous_names([relative for relative, _ in found], Path("work"))
     try:
-        return digest_entries(entries)
+        found.sort(key=lambda entry: entry[0].encode("utf-8"))
     except UnicodeEncodeError as error:
         raise InputError("a file name is not UTF-8", code="unsafe-name") from error
+    return digest_sorted(foreign_entry(root, relative, status) for relative, status in found)
 
 
-def foreign_entries(root: Path, *, folders: bool = False) -> Iterator[tuple[str, bytes, bool, bytes]]:
-    """Yield (path, kind, executable, content) of what lies in a folder that somebody else wrote, in no order.
+def foreign_files(root: Path, *, folders: bool = False) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield (path, status) of what lies in a folder that somebody else wrote, in no order.
 
     Args:
-        root: The folder.
+        root: The folder; a ``.git`` at its top is passed over.
         folders: Whether folders are yielded too; their paths end with a slash.
 
     Raises:
-        InputError: It holds a device, socket or pipe, or too much: files, depth or bytes.
+        InputError: It cannot be listed, or holds too much: files, depth or bytes.
 
     """
     waiting, count, total = [PurePosixPath()], 0, 0
@@ -222,28 +229,38 @@ def foreign_entries(root: Path, *, folders: bool = False) -> Iterator[tuple[str,
             with os.scandir(root / folder) as found:
                 for entry in found:
                     relative = (folder / entry.name).as_posix()
+                    if relative == ".git":
+                        continue
+                    status = entry.stat(follow_symlinks=False)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(folder / entry.name)
                         if folders:
-                            yield f"{relative}/", b"folder", False, b""
+                            yield f"{relative}/", status
                         continue
-                    status = entry.stat(follow_symlinks=False)
                     count, total = count + 1, total + status.st_size
                     if count > MAX_FOREIGN_FILES or total > MAX_FOREIGN_BYTES:
                         raise InputError("more files or bytes than can be graded", code="too-large")
-                    yield _foreign_entry(root, relative, status)
+                    yield relative, status
         except OSError as error:
             raise InputError(f"{folder}: cannot be read: {error.strerror}", code="unreadable") from error
 
 
-def _foreign_entry(root: Path, relative: str, status: os.stat_result) -> tuple[str, bytes, bool, bytes]:
+def foreign_entry(root: Path, relative: str, status: os.stat_result) -> tuple[str, bytes, bool, bytes]:
+    """Return (path, kind, executable, content) of something that somebody else wrote.
+
+    Raises:
+        InputError: It is a device, socket or pipe, or cannot be read.
+
+    """
+    if stat.S_ISDIR(status.st_mode):
+        return relative, b"folder", False, b""
     if stat.S_ISLNK(status.st_mode):
         return relative, b"link", False, os.fsencode(os.readlink(root / relative))
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{relative}: not a file, folder or link", code="special-file")
-    content = read_below(root, relative, MAX_FOREIGN_BYTES)
+    content = read_below(root, relative, MAX_FOREIGN_FILE)
     if content is None:
-        raise InputError(f"{relative}: cannot be read", code="unreadable")
+        raise InputError(f"{relative}: cannot be read, or is too large", code="unreadable")
     return relative, b"file", bool(status.st_mode & stat.S_IXUSR), content
 
 

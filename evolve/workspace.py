@@ -48,6 +48,11 @@ class Workspace:
         return self.root / self.spec.results / "generations"
 
     @property
+    def beginnings(self) -> Path:
+        """The folder of what the work of tasks begins with: clean repositories, and copies of dependencies."""
+        return self.root / self.spec.results / ".beginnings"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; like all results it is not tracked."""
         return self.root / self.spec.results / ".locks"

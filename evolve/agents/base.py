@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +23,11 @@ class Session:
         seed: The seed that all arms share.
         expects: The skill that must be seen to be used, if the arm has one.
         warm_up: Whether it is thrown away, so that nothing but a first call matters.
+        room: A folder of its own for whatever else it needs; by default the one that the work lies in.
+        patch: The change under review, which is applied to the work.
+        read_only: What is mounted in the work read-only, by its path there.
+        writable: What is mounted in that writable, by its path in the work.
+        shared: Whether others use the same work, so that nothing may be written to it.
 
     """
 
@@ -31,6 +37,16 @@ class Session:
     seed: int
     expects: str | None = None
     warm_up: bool = False
+    room: Path | None = None
+    patch: str = ""
+    read_only: Mapping[str, Path] = field(default_factory=dict)
+    writable: Mapping[str, Path] = field(default_factory=dict)
+    shared: bool = False
+
+    @property
+    def own(self) -> Path:
+        """The folder of its own."""
+        return self.work.parent if self.room is None else self.room
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,11 @@ class Agent(Protocol):
 
     def run(self, session: Session) -> SessionEnd:
         """Run one session; failures are told in its end, never raised."""
+        ...
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it cannot write to its work, so that many cells may share one."""
         ...
 
     def unfit_for(self, task: Task) -> str | None:

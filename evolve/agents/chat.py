@@ -11,9 +11,9 @@ from evolve.errors import EnvironmentFault, InputError
 from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
-from evolve.records.task import ANSWER_FILE, Limits, Task
+from evolve.records.task import Limits, Task
 from evolve.records.workspace import Price
-from evolve.replies.file_blocks import read_edits, user_message
+from evolve.replies.file_blocks import read_edits, show_block, user_message
 from evolve.skills import SKILL_FILE, split_frontmatter
 from evolve.snapshot import FileEntry, Snapshot
 
@@ -59,8 +59,7 @@ class ChatAgent:
             return SessionEnd("", self._usage(None, started), ErrorKind.SESSION_ERROR, error.message, refused)
         usage = self._usage(reply, started)
         text = reply.text.replace("\r\n", "\n").encode("utf-8", errors="replace").decode("utf-8")
-        if session.task.kind == "answer":
-            (session.work / ANSWER_FILE).write_text(text, encoding="utf-8")
+        if session.task.replies:
             return SessionEnd(text, usage)
         if not _write_edits(session, text):
             return SessionEnd(text, usage, ErrorKind.NO_WORK_PRODUCED, "the reply changed no file")
@@ -72,7 +71,10 @@ class ChatAgent:
             for folder in sorted(session.skills.iterdir())
         ]
         system = "\n\n".join([*bodies, *([self._append] if self._append else [])])
-        user = user_message(session.task.prompt, Snapshot.read(session.work).texts())
+        files = ((path, text) for path, text in Snapshot.read(session.work).texts() if not path.startswith(".git/"))
+        user = user_message(session.task.prompt, files)
+        if session.patch:
+            user += f"\n\nThe change under review, which is applied already:\n{show_block('diff', session.patch)}"
         limits = session.task.limits
         return ChatRequest(
             messages=(*((Message("system", system),) if system else ()), Message("user", user)),
@@ -100,9 +102,14 @@ class ChatAgent:
             return None
         return self._price.micros(reply.input_tokens, reply.cached_input_tokens or 0, reply.output_tokens)
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it cannot write to its work: it may."""
+        return False
+
     def unfit_for(self, task: Task) -> str | None:
-        """Refuse no task."""
-        return None
+        """Refuse a repository: it is shown every file of its work, and can run nothing."""
+        return "it begins with a repository, which a chat model cannot look around in" if task.repository else None
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         """Return the most that one call can cost: no token is shorter than a byte."""

@@ -26,13 +26,13 @@ from evolve.agents.phases import (
 from evolve.agents.prices import cost_micros
 from evolve.digest import foreign_tree_digest
 from evolve.errors import EvolveError, InputError
-from evolve.hostile import read_below, write_fresh
+from evolve.hostile import read_below
 from evolve.records.kinds import ErrorKind
 from evolve.records.phase import PhaseSpec
 from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
-from evolve.records.task import ANSWER_FILE, Limits, Task
-from evolve.sandbox.box import Box, BoxEnd, BoxJob, BoxLimits
+from evolve.records.task import Limits, Task
+from evolve.sandbox.box import WORK, Box, BoxEnd, BoxJob, BoxLimits
 from evolve.sandbox.gateway.account import Account, Upstream
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
@@ -45,6 +45,7 @@ STDERR_CHARS = 300
 KEPT_ERRORS = 64 * 1024
 LARGEST_OUTPUT = 64 * 1024 * 1024
 LEAST_WALL_S = 1.0
+HOST = "host"
 WARM_UP = PhaseSpec(name="warm-up", template="direct")
 
 
@@ -144,7 +145,8 @@ class ContainedAgent:
         refusal = phases[0].adapter.refuses(session.work)
         if refusal is not None:
             return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
-        before, began = foreign_tree_digest(session.work), time.monotonic()
+        before = "" if session.task.replies else foreign_tree_digest(session.work)
+        began = time.monotonic()
         earlier: dict[str, Earlier] = {}
         ends: list[_Ended] = []
         for phase in phases:
@@ -162,10 +164,8 @@ class ContainedAgent:
             verdict = replace(verdict, detail=f"phase {phases[len(ends) - 1].spec.name}: {verdict.detail}")
         if verdict.kind is None and session.expects is not None and not phases[0].adapter.pastes_skills:
             verdict = not_invoked(frozenset().union(*(end.skills_used for end in ends)), session.expects)
-        if verdict.kind is None and session.task.kind == "answer":
-            if not session.warm_up:
-                write_fresh(session.work / ANSWER_FILE, reply)
-        elif verdict.kind is None and _digest_or_none(session.work) == before:
+        asked_for_work = not session.task.replies and not session.warm_up
+        if verdict.kind is None and asked_for_work and _digest_or_none(session.work) == before:
             verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
         transcript = _transcript([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
         if verdict.kind is not None and last.errors:
@@ -177,11 +177,12 @@ class ContainedAgent:
         self, phase: Phase, session: Session, tapes: _Tapes, earlier: dict[str, Earlier], left_s: float
     ) -> _Ended:
         """Run one session, and see what it left and what it changed."""
-        room = session.work.parent / f"phase-{phase.spec.name}"
+        room = session.own / f"phase-{phase.spec.name}"
         artifacts = room / "artifact"
         for folder in (room, room / "home", room / "gateway", room / "treatment", artifacts):
             folder.mkdir()
         restricted = phase.spec.workspace == "read-only" or phase.spec.may_change != WHOLE
+        restricted = restricted and not session.shared  # what is shared is mounted read-only, and not looked at again
         try:
             before = work_entries(session.work) if restricted else {}
         except InputError as error:  # an earlier phase left it so
@@ -201,7 +202,7 @@ class ContainedAgent:
     def _hand_on(self, spec: PhaseSpec, text: str, session: Session, earlier: dict[str, Earlier]) -> None:
         """Keep an artifact where later phases find it."""
         inside = f"{spec.name}/{spec.artifact}"
-        kept = session.work.parent / "earlier" / inside
+        kept = session.own / "earlier" / inside
         kept.parent.mkdir(parents=True)
         kept.write_text(text, encoding="utf-8")
         earlier[spec.name] = Earlier(inside, text)
@@ -220,7 +221,7 @@ class ContainedAgent:
         found = {
             name: replace(artifact, path=places.at(f"{EARLIER}/{artifact.path}")) for name, artifact in earlier.items()
         }
-        prompt.write_text(prompt_of(phase, session.task.prompt, places, found), encoding="utf-8")
+        prompt.write_text(prompt_of(phase, session.task, places, found), encoding="utf-8")
         shown = frozenset() if adapter.pastes_skills else frozenset(one.name for one in session.skills.iterdir())
         watch = {folder.name: _longest_line(folder) for folder in session.skills.iterdir()}
         with Gateway(
@@ -239,7 +240,7 @@ class ContainedAgent:
                 stderr=err,
                 limits=BoxLimits(wall_s=phase.spec.wall_s or left_s, idle_s=self.idle_s),
                 read_only=self._mounts(adapter, treatment, session, bool(earlier)),
-                writable={ARTIFACT: room / "artifact"} if phase.spec.artifact else {},
+                writable=_writable(phase.spec, session, room),
                 work_read_only=phase.spec.workspace == "read-only",
                 places=places,
                 alive=gateway.alive,
@@ -260,7 +261,8 @@ class ContainedAgent:
 
     def _mounts(self, adapter: Adapter, treatment: Treatment, session: Session, handed_on: bool) -> dict[str, Path]:
         mounts = {adapter.executable: self.program.path, **treatment.mounts, **self.mounts}
-        return {**mounts, EARLIER: session.work.parent / "earlier"} if handed_on else mounts
+        mounts |= {f"{WORK}/{path}": folder for path, folder in session.read_only.items()}
+        return {**mounts, EARLIER: session.own / "earlier"} if handed_on else mounts
 
     def _appended(self, adapter: Adapter, skills: Path) -> str:
         """Return what is added to the system prompt: skills that are pasted, then the arm's own text."""
@@ -292,6 +294,11 @@ class ContainedAgent:
     def _cost(self, model: str, tokens: Tokens) -> int | None:
         return cost_micros(self.price, tokens) if model == self.settings["model"] else None
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether every phase sees its work read-only, in a box that keeps it so."""
+        return self.box.name != HOST and all(phase.spec.workspace == "read-only" for phase in self.phases)
+
     def unfit_for(self, task: Task) -> str | None:
         """Refuse a task that asks for work where no phase may change anything."""
         if task.kind == "edit" and all(phase.spec.changes_nothing for phase in self.phases):
@@ -315,6 +322,12 @@ def hear(adapter: Adapter, output: bytes, home: Path, skills: frozenset[str]) ->
     except (TypeError, ValueError, AttributeError, KeyError, LookupError, OverflowError, RecursionError) as error:
         return Heard(started=True, finished=True, unreadable=f"{type(error).__name__}: {error}"[:STDERR_CHARS])
     return replace(heard, reply=heard.reply.encode("utf-8", errors="replace").decode("utf-8"))
+
+
+def _writable(spec: PhaseSpec, session: Session, room: Path) -> dict[str, Path]:
+    """Return what may be written beside work and home: the artifact's folder, and the caches of dependencies."""
+    caches = {f"{WORK}/{path}": folder for path, folder in session.writable.items()}
+    return {**caches, ARTIFACT: room / "artifact"} if spec.artifact else caches
 
 
 def _changes(spec: PhaseSpec, before: Mapping[str, str], work: Path) -> Verdict:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evolve.agents.adapter import Adapter
-from evolve.digest import foreign_entries, sha256_bytes
+from evolve.digest import foreign_entry, foreign_files, sha256_bytes
 from evolve.errors import InputError
 from evolve.hostile import entries_of, read_below
+from evolve.records.kinds import Split
 from evolve.records.phase import PhaseSpec
+from evolve.records.task import TASK_SCHEMA, Task
 from evolve.sandbox.box import WORK, Places
 from evolve.sandbox.gateway.account import SessionLimits
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 ARTIFACT, EARLIER = "/box/artifact", "/box/earlier"
 MAX_ARTIFACT_BYTES = 256 * 1024
+ANY_TASK = Task(schema_id=TASK_SCHEMA, id="any", split=Split.TRAIN, skills=("any",), prompt="a task")
 SHIPPED = ("direct", "plan", "work", "review")
 WHOLE = ("*",)
 
@@ -63,19 +66,20 @@ def _environment() -> jinja2.Environment:
     return ImmutableSandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def prompt_of(phase: Phase, task: str, places: Places, earlier: Mapping[str, Earlier]) -> str:
+def prompt_of(phase: Phase, task: Task, places: Places, earlier: Mapping[str, Earlier]) -> str:
     """Return the prompt of a phase.
 
     Args:
         phase: The phase.
-        task: The task's own prompt, which is text and no template.
+        task: The task; its own prompt is text and no template.
         places: Where things are, as the program sees them.
         earlier: The artifacts of earlier phases, by phase.
 
     """
     artifact = places.at(f"{ARTIFACT}/{phase.spec.artifact}") if phase.spec.artifact else None
     template = _environment().from_string(phase.template)
-    return template.render(task=task, artifact=artifact, earlier=dict(earlier), work=places.at(WORK)).strip() + "\n"
+    known = {"task": task.prompt, "kind": task.kind, "artifact": artifact, "work": places.at(WORK)}
+    return template.render(**known, earlier=dict(earlier)).strip() + "\n"
 
 
 def check_templates(phases: Iterable[Phase]) -> None:
@@ -90,7 +94,7 @@ def check_templates(phases: Iterable[Phase]) -> None:
     earlier: dict[str, Earlier] = {}
     for phase in phases:
         try:
-            prompt_of(phase, "a task", Places(), earlier)
+            prompt_of(phase, ANY_TASK, Places(), earlier)
         except (TemplateError, TypeError, ValueError) as error:
             raise InputError(
                 f"evolve.yaml: phases: {phase.spec.name}: its template {phase.spec.template!r}: {error}",
@@ -108,9 +112,10 @@ def work_entries(work: Path) -> dict[str, str]:
         InputError: It holds what cannot be read.
 
     """
+    entries = (foreign_entry(work, path, status) for path, status in foreign_files(work, folders=True))
     return {
         path: sha256_bytes(kind + (b"1" if executable else b"0") + content)
-        for path, kind, executable, content in foreign_entries(work, folders=True)
+        for path, kind, executable, content in entries
     }
 
 

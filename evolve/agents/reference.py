@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from evolve.agents.base import Session, SessionEnd
+from evolve.digest import foreign_tree_digest
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import Usage
 from evolve.records.task import ANSWER_FILE, Limits, Task
@@ -31,17 +32,19 @@ class ReferenceAgent:
         """Write the reference where an agent would have left its work."""
         reference = self._references[session.task.id]
         usage = Usage(input_tokens=0, output_tokens=0, cost_usd_micros=0, session_ms=0)
-        if session.task.kind == "answer":
-            text = reference.text(ANSWER_FILE).strip()
-            (session.work / ANSWER_FILE).write_text(text, encoding="utf-8")
-            return SessionEnd(text, usage)
-        before = Snapshot.read(session.work)
-        after = before.replaced({p: e for p, e in reference.files.items() if p != ANSWER_FILE})
-        after.write_scratch(session.work)
+        if session.task.replies:
+            return SessionEnd(reference.text(ANSWER_FILE).strip(), usage)
+        before = foreign_tree_digest(session.work)
+        Snapshot({p: e for p, e in reference.files.items() if p != ANSWER_FILE}).write_scratch(session.work)
         reply = good_reply(list(reference.texts()))
-        if after.digest == before.digest:
+        if foreign_tree_digest(session.work) == before:
             return SessionEnd(reply, usage, ErrorKind.NO_WORK_PRODUCED, "the reference changes no file")
         return SessionEnd(reply, usage)
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it cannot write to its work: it may."""
+        return False
 
     def unfit_for(self, task: Task) -> str | None:
         """Refuse no task."""

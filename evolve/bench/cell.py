@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.bench.arms import PlanArm
+from evolve.bench.ground import Ground
+from evolve.corpus.beginnings import Beginning
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import foreign_tree_digest, sha256_bytes
 from evolve.errors import EvolveError
-from evolve.hostile import remove_tree
+from evolve.hostile import remove_tree, write_fresh
 from evolve.records.kinds import ErrorKind
 from evolve.records.plan import PlannedCell
 from evolve.records.row import CheckOutcome, Row, Usage
+from evolve.records.task import ANSWER_FILE
 from evolve.redact import redact
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
@@ -53,16 +56,37 @@ class _Measured:
 
 @dataclass(frozen=True)
 class Room:
-    """The folders of one attempt: the work with its seed files, and the installed skills."""
+    """The folders of one attempt: the work with what it begins with, and the installed skills."""
 
     root: Path
+    ground: Ground = field(default_factory=Ground)
+    shared: bool = False
 
     @classmethod
-    def make(cls, task: LoadedTask, skills: Iterable[Skill], scratch: Path | None = None) -> Room:
-        """Make a fresh one below a scratch folder."""
-        room = cls(Path(tempfile.mkdtemp(prefix="evolve-cell-", dir=scratch)))
+    def make(
+        cls,
+        task: LoadedTask,
+        skills: Iterable[Skill],
+        scratch: Path | None = None,
+        ground: Ground | None = None,
+        *,
+        shared: bool = False,
+    ) -> Room:
+        """Make a fresh one below a scratch folder.
+
+        Args:
+            task: The task.
+            skills: What is installed.
+            scratch: The folder.
+            ground: What the task stands on beside its seed files.
+            shared: Whether the work is only read, so that it need not be copied.
+
+        """
+        ground = ground or Ground()
+        root = Path(tempfile.mkdtemp(prefix="evolve-cell-", dir=scratch))
+        room = cls(root, ground, shared and ground.beginning is not None)
         try:
-            task.seed.write_scratch(room.work)
+            room._begin(task)
             room.skills.mkdir()
             for skill in skills:
                 skill.files.write_scratch(room.skills / skill.name)
@@ -71,10 +95,33 @@ class Room:
             raise
         return room
 
+    def _begin(self, task: LoadedTask) -> None:
+        beginning = self.ground.beginning
+        if self.shared:
+            return
+        if beginning is None:
+            task.seed.write_scratch(self.work)
+        else:
+            beginning.copy_to(self.work)
+        for path in self.ground.mounts():
+            (self.work / path).mkdir(parents=True, exist_ok=True)
+
+    def caches(self) -> dict[str, Path]:
+        """Return the writable folders of dependencies, by path in the work; each begins as it was copied."""
+        found = {}
+        for number, (path, source) in enumerate(self.ground.caches()):
+            cache = self.root / "caches" / str(number)
+            if not cache.exists():
+                cache.mkdir(parents=True)
+                if source.is_dir():
+                    Beginning(source, "").copy_to(cache)
+            found[path] = cache
+        return found
+
     @property
     def work(self) -> Path:
         """Where the agent works."""
-        return self.root / "work"
+        return self.ground.beginning.tree if self.shared and self.ground.beginning else self.root / "work"
 
     @property
     def skills(self) -> Path:
@@ -101,16 +148,29 @@ def _measure(
             SessionEnd("", usage=_NO_USAGE), ErrorKind.CONTAMINATED, "the installed skill is not the planned one"
         )
     phase("agent")
-    session = Session(task=task.task, work=room.work, skills=room.skills, seed=cell.identity.seed, expects=expects)
+    session = Session(
+        task=task.task,
+        work=room.work,
+        skills=room.skills,
+        seed=cell.identity.seed,
+        expects=expects,
+        room=room.root,
+        patch=task.patch.decode("utf-8", errors="replace"),
+        read_only=room.ground.mounts(),
+        writable=room.caches(),
+        shared=room.shared,
+    )
     end = agent.run(session)
     if installed_fingerprint(room.skills) != expected:
         return _Measured(end, ErrorKind.CONTAMINATED, "the skill changed while the agent ran")
     if end.kind is not None:
         return _Measured(end, end.kind, end.detail)
     try:
+        if task.task.replies and not room.shared:
+            write_fresh(room.work / ANSWER_FILE, end.reply)
         work_digest = foreign_tree_digest(room.work)
-    except EvolveError as error:
-        return _Measured(end, ErrorKind.VERIFY_FAILED, f"its work cannot be read: {error.message}")
+    except (EvolveError, OSError) as error:
+        return _Measured(end, ErrorKind.VERIFY_FAILED, f"its work cannot be read: {error}")
     try:
         return _graded(task, end, room, sandbox, work_digest, phase)
     except (EvolveError, OSError) as error:
@@ -120,7 +180,7 @@ def _measure(
 def _graded(
     task: LoadedTask, end: SessionEnd, room: Room, sandbox: Sandbox, work_digest: str, phase: Callable[[Phase], None]
 ) -> _Measured:
-    submission = Submission(reply=end.reply, folder=room.work)
+    submission = Submission(reply=end.reply, folder=room.work, mounts=room.ground.mounts())
     phase("verify")
     verified = verify(task, submission, sandbox)
     phase("oracle")

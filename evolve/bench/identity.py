@@ -35,4 +35,5 @@ def cell_identity(
         runtime_sha256=runtime_digest(),
         run=run,
         seed=cell_seed(task.id, run),
+        beginning_sha256=task.beginning_sha256,
     )

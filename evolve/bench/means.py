@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.bench.arms import PlanArm
 from evolve.bench.cell import Attempt, Room, run_cell
+from evolve.bench.ground import Ground
 from evolve.bench.progress import Progress
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_json
@@ -38,6 +39,7 @@ class Means:
         progress: Told what happens.
         largest_micros: The most that a cell of (agent, task) was ever seen to cost, for agents that cannot say it
             beforehand.
+        ground_of: Returns what a task stands on beside its seed files.
 
     """
 
@@ -48,6 +50,7 @@ class Means:
     sweeps: Path
     progress: Progress
     largest_micros: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    ground_of: Callable[[LoadedTask], Ground] = lambda _: Ground()
 
     def agent_of(self, arm: PlanArm) -> Agent:
         """Return who works in an arm."""
@@ -97,9 +100,14 @@ class Workshop:
         """Make the folders of a cell before its turn; what fails here is told when it is run."""
         with contextlib.suppress(EvolveError, OSError):
             task, arm = self._at_hand(cell)
-            room = Room.make(task, arm.loaded, self._scratch.folder)
+            room = self._room(task, arm)
             with self._lock:
                 self._prepared[cell.index] = room
+
+    def _room(self, task: LoadedTask, arm: PlanArm) -> Room:
+        only_reads = self._means.agent_of(arm).only_reads
+        ground = self._means.ground_of(task)
+        return Room.make(task, arm.loaded, self._scratch.folder, ground, shared=only_reads)
 
     def run(self, spec: CellSpec) -> Attempt:
         """Make one attempt at a cell.
@@ -114,7 +122,7 @@ class Workshop:
         def room() -> Room:
             with self._lock:
                 prepared = self._prepared.pop(cell.index, None)
-            return prepared or Room.make(task, arm.loaded, self._scratch.folder)
+            return prepared or self._room(task, arm)
 
         return run_cell(
             cell,

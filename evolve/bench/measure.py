@@ -15,6 +15,7 @@ from evolve.bench.books import PLAN_FILE, first_of_each_arm, open_cells
 from evolve.bench.declared import DeclaredArms
 from evolve.bench.estimate import History, Totals, totals
 from evolve.bench.forecast import Forecast, forecast
+from evolve.bench.ground import Grounds
 from evolve.bench.journal import JOURNAL_FILE, read_state
 from evolve.bench.means import Means
 from evolve.bench.measured import stream_rows
@@ -33,6 +34,8 @@ from evolve.records.plan import Arm, Plan, Purpose
 from evolve.records.policy import Policy
 from evolve.records.row import Row
 from evolve.sandbox.base import Sandbox
+from evolve.sandbox.box_preflight import find_box
+from evolve.sandbox.host_box import HostBox
 from evolve.skills import Skill
 from evolve.workspace import Workspace
 
@@ -67,6 +70,7 @@ class Bench:
         for group in groups:
             for arm in group.arms:
                 self._refuse_unfit(arm, group)
+        groups = tuple(replace(group, tasks=tuple(map(self.grounds.stood, group.tasks))) for group in groups)
         return SweepRequest(
             purpose=purpose,
             context=context,
@@ -75,6 +79,12 @@ class Bench:
             agent=self.agent.identity,
             sandbox=self.sandbox,
         )
+
+    @cached_property
+    def grounds(self) -> Grounds:
+        """What tasks stand on beside their seed files."""
+        box = HostBox if self.options.unsafe_host else find_box
+        return Grounds(self.workspace, self.corpus, box, self.progress.note)
 
     def _refuse_unfit(self, arm: PlanArm, group: Group) -> None:
         agent = arm.agent or self.agent
@@ -208,6 +218,8 @@ class Bench:
             task = self.corpus.get(cell.identity.task)
             if (task.task_sha256, task.oracle_sha256) != (cell.identity.task_sha256, cell.identity.oracle_sha256):
                 raise _changed(folder, f"task {task.id}")
+            if self.grounds.of(task).digest != cell.identity.beginning_sha256:
+                raise _changed(folder, f"what task {task.id} begins with")
         if plan.agent != self.agent.identity:
             raise _changed(folder, "the agent or its model")
         return run_sweep(folder, plan, self._means(arms), self.options)
@@ -239,6 +251,7 @@ class Bench:
             sweeps=self.workspace.sweeps,
             progress=self.progress,
             largest_micros=history.largest_micros if history else {},
+            ground_of=self.grounds.of,
         )
 
 

@@ -66,7 +66,7 @@ def opened_bench(
     sandbox = choose_sandbox(unsafe_host=options.unsafe_host)
     if options.unsafe_host:
         progress.note(f"WARNING: {UNSAFE_HOST_NOTE}")
-    require_containment(sandbox, needed=any(task.runs_model_code for task in corpus.tasks))
+    require_containment(sandbox, needed=any(task.needs_containment for task in corpus.tasks))
     box = HostBox() if options.unsafe_host else None
     faults, tested = check_unchecked(corpus, skills, sandbox, workspace.sweeps.parent / ".checked.json")
     refuse_broken_instruments(faults)

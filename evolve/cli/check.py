@@ -31,7 +31,7 @@ def command(unsafe_host: bool, as_json: bool) -> int:
     workspace = here()
     corpus, skills, policy = load_corpus(workspace.corpus), workspace.skills(), workspace.policy()
     sandbox = choose_sandbox(unsafe_host=unsafe_host)
-    require_containment(sandbox, needed=any(task.runs_model_code for task in corpus.tasks))
+    require_containment(sandbox, needed=any(task.needs_containment for task in corpus.tasks))
     faults = check_corpus(corpus, skills, sandbox)
     counts = {name: split_counts(corpus, name) for name in skills}
     lines = [table([[name, *map(str, count.values())] for name, count in counts.items()], _HEADER)]

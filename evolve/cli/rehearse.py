@@ -39,7 +39,7 @@ def command(skill: str | None, unsafe_host: bool, as_json: bool) -> int:
     sandbox = choose_sandbox(unsafe_host=unsafe_host)
     if unsafe_host:
         say(f"warning: {UNSAFE_HOST_NOTE}", err=True)
-    require_containment(sandbox, needed=any(task.runs_model_code for task in tasks))
+    require_containment(sandbox, needed=any(task.needs_containment for task in tasks))
 
     def told(item: Rehearsed) -> None:
         if not item.as_expected:

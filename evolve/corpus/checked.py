@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evolve.corpus.loading import Corpus, LoadedTask
-from evolve.corpus.selftest import InstrumentFault, check_task, check_together
+from evolve.corpus.selftest import InstrumentFault, Lay, check_task, check_together, lay_seed
 from evolve.digest import sha256_json
 from evolve.errors import EnvironmentFault
 from evolve.files import write_atomic
@@ -30,7 +30,7 @@ def _read(cache: Path) -> set[str]:
 
 
 def check_unchecked(
-    corpus: Corpus, skills: Iterable[str], sandbox: Sandbox, cache: Path
+    corpus: Corpus, skills: Iterable[str], sandbox: Sandbox, cache: Path, lay: Lay = lay_seed
 ) -> tuple[list[InstrumentFault], int]:
     """Test the instruments that were not found good before; returns the faults and how many were tested.
 
@@ -45,7 +45,7 @@ def check_unchecked(
         digest = instrument_digest(task, sandbox)
         if digest not in known:
             tested += 1
-            found = check_task(task, sandbox)
+            found = check_task(task, sandbox, lay)
             faults.extend(found)
             if found:
                 continue

@@ -29,7 +29,7 @@ def _normalised(text: str) -> str:
 
 def reference_reply(task: LoadedTask) -> str:
     """Return the good reference in the form of a reply."""
-    if task.task.kind == "answer":
+    if task.task.replies:
         return task.good.text(ANSWER_FILE).strip() if ANSWER_FILE in task.good.files else ""
     return good_reply(list(task.good.texts()), named=len({*task.seed.files, *task.good.files}) > 1)
 

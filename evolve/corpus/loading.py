@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evolve.digest import sha256_json
+from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import InputError
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.checks import CommandCheck, PythonCallsCheck
@@ -13,7 +13,8 @@ from evolve.records.kinds import Split
 from evolve.records.task import Oracle, Task
 from evolve.snapshot import Snapshot
 
-_PARTS = {"task.yaml", "seed", "oracle", "reference"}
+PATCH_FILE = "change.patch"
+_PARTS = {"task.yaml", "seed", "oracle", "reference", PATCH_FILE}
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class LoadedTask:
     bad: Snapshot = field(repr=False)
     task_sha256: str
     oracle_sha256: str
+    patch: bytes = b""
+    beginning_sha256: str | None = None
 
     @property
     def id(self) -> str:
@@ -39,6 +42,16 @@ class LoadedTask:
         """Whether grading executes what the agent wrote."""
         checks = (*self.task.verify, *self.oracle.checks)
         return any(isinstance(check, CommandCheck | PythonCallsCheck) for check in checks)
+
+    @property
+    def needs_containment(self) -> bool:
+        """Whether anything of it is executed: what the agent wrote, or the task's own setup."""
+        return self.runs_model_code or bool(self.task.setup)
+
+    @property
+    def has_repository(self) -> bool:
+        """Whether its work is a git repository of one commit."""
+        return self.task.repository is not None or self.task.kind == "review"
 
 
 @dataclass(frozen=True)
@@ -103,9 +116,17 @@ def task_of(files: Snapshot, folder: Path) -> LoadedTask:
     text = decode_text(oracle_files.files["oracle.yaml"].content, str(oracle_path))
     oracle = parse_yaml(Oracle, text, str(oracle_path))
     seed = files.below("seed")
-    if task.kind == "edit" and not seed.files:
-        raise InputError(f"{folder / 'seed'}: an edit task needs files to edit", code="no-seed")
+    if task.kind == "edit" and not seed.files and task.repository is None:
+        raise InputError(f"{folder / 'seed'}: an edit task needs files to edit", hint="or a repository", code="no-seed")
+    patch = files.files[PATCH_FILE].content if PATCH_FILE in files.files else b""
+    if (task.kind == "review") != bool(patch):
+        wrong = "a review task needs" if task.kind == "review" else f"a task of the kind {task.kind} has no"
+        raise InputError(f"{folder / PATCH_FILE}: {wrong} change under review", code="no-patch")
+    if task.kind == "review" and not seed.files and task.repository is None:
+        raise InputError(f"{folder / 'seed'}: a review task needs files, or a repository", code="no-seed")
     public = {"task": task.json_value(), "seed": seed.digest}
+    if patch:
+        public["patch"] = sha256_bytes(patch)
     return LoadedTask(
         task=task,
         seed=seed,
@@ -115,6 +136,7 @@ def task_of(files: Snapshot, folder: Path) -> LoadedTask:
         bad=files.below("reference/bad"),
         task_sha256=sha256_json(public),
         oracle_sha256=oracle_files.digest,
+        patch=patch,
     )
 
 

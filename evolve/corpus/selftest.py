@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.corpus.leaks import reference_reply
 from evolve.corpus.loading import Corpus, LoadedTask
 from evolve.records.kinds import Split
-from evolve.records.row import CheckOutcome
 from evolve.records.task import ANSWER_FILE
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
-from evolve.scoring.verify import judge, verify
+from evolve.scoring.verify import CheckVerdict, all_verdicts
 from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
+
+# Lays out what a task begins with in an empty folder, and returns what is to be mounted in it.
+Lay = Callable[[LoadedTask, Path], Mapping[str, Path]]
+NONSENSE = "Lorem ipsum dolor sit amet, consectetur adipiscing elit."
+OUTPUT_CHARS = 300
 
 
 @dataclass(frozen=True)
@@ -28,47 +32,99 @@ class InstrumentFault:
     text: str
 
 
-def _grade(task: LoadedTask, reply: str, work: Snapshot, sandbox: Sandbox) -> tuple[CheckOutcome, CheckOutcome]:
-    with short_lived("check") as scratch:
-        folder = Path(scratch) / "work"
-        task.seed.replaced(work.files).write_scratch(folder)
-        submission = Submission(reply=reply, folder=folder)
-        return verify(task, submission, sandbox), judge(task, submission, sandbox)
+def lay_seed(task: LoadedTask, folder: Path) -> Mapping[str, Path]:
+    """Lay out seed files, which is all that most tasks begin with."""
+    task.seed.write_scratch(folder)
+    return {}
 
 
-def _reference(task: LoadedTask, files: Snapshot, sandbox: Sandbox) -> tuple[CheckOutcome, CheckOutcome]:
-    reply = files.text(ANSWER_FILE).strip() if ANSWER_FILE in files.files else reference_reply(task)
-    work = Snapshot() if task.task.kind == "answer" else files
-    return _grade(task, reply, work, sandbox)
+@dataclass(frozen=True)
+class _Trial:
+    """Something that is graded to see what the checks say of it."""
+
+    task: LoadedTask
+    sandbox: Sandbox
+    lay: Lay
+
+    def grade(self, reply: str, work: Snapshot | None) -> list[CheckVerdict]:
+        """Grade a reply, and work over what the task begins with; ``None`` for work is an empty folder."""
+        with short_lived("check") as scratch:
+            folder = Path(scratch) / "work"
+            folder.mkdir()
+            mounts: Mapping[str, Path] = {}
+            if work is not None:
+                mounts = self.lay(self.task, folder)
+                work.write_scratch(folder)
+            return all_verdicts(self.task, Submission(reply=reply, folder=folder, mounts=mounts), self.sandbox)
+
+    def reference(self, files: Snapshot) -> list[CheckVerdict]:
+        """Grade a reference."""
+        reply = files.text(ANSWER_FILE).strip() if ANSWER_FILE in files.files else reference_reply(self.task)
+        return self.grade(reply, Snapshot() if self.task.task.replies else files)
 
 
-def check_task(task: LoadedTask, sandbox: Sandbox) -> list[InstrumentFault]:
-    """Check one task: the good reference passes, the bad one fails, and so does doing nothing.
+def check_task(task: LoadedTask, sandbox: Sandbox, lay: Lay = lay_seed) -> list[InstrumentFault]:
+    """Check one task: the good reference passes, and the bad one, doing nothing, and nonsense do not.
+
+    Args:
+        task: The task.
+        sandbox: Where its checks run what is executed.
+        lay: Lays out what its work begins with.
 
     Raises:
         EnvironmentFault: The sandbox does not work.
 
     """
-    faults = []
-    wanted = ANSWER_FILE if task.task.kind == "answer" else None
-    for name, files in (("good", task.good), ("bad", task.bad)):
-        if not files.files or (wanted and wanted not in files.files):
-            path = f"reference/{name}/{wanted or ''}"
-            faults.append(InstrumentFault(task.id, "no-reference", f"{path} is missing"))
+    wanted = ANSWER_FILE if task.task.replies else None
+    faults = [
+        InstrumentFault(task.id, "no-reference", f"reference/{name}/{wanted or ''} is missing")
+        for name, files in (("good", task.good), ("bad", task.bad))
+        if not files.files or (wanted and wanted not in files.files)
+    ]
     if faults:
         return faults
-    verified, judged = _reference(task, task.good, sandbox)
-    for what, outcome in (("verify", verified), ("oracle", judged)):
-        if not outcome.passed:
-            which = outcome.failed_check or "a check"
-            faults.append(InstrumentFault(task.id, "good-fails", f"the good reference fails {what}: {which}"))
-    bad = _reference(task, task.bad, sandbox)
-    if all(outcome.passed for outcome in bad):
-        faults.append(InstrumentFault(task.id, "bad-passes", "the bad reference passes every check"))
-    idle = _grade(task, "", Snapshot(), sandbox)
-    if all(outcome.passed for outcome in idle):
-        faults.append(InstrumentFault(task.id, "idle-passes", "doing nothing passes every check"))
-    return faults
+    trial = _Trial(task, sandbox, lay)
+    for verdict in trial.reference(task.good):
+        if not verdict.passed:
+            text = f"the good reference fails {verdict.where}: {verdict.check.id}{_said(verdict)}"
+            faults.append(InstrumentFault(task.id, "good-fails", text))
+    return faults + _bad_faults(task, trial.reference(task.bad)) + _idle_faults(task, trial)
+
+
+def _bad_faults(task: LoadedTask, verdicts: list[CheckVerdict]) -> list[InstrumentFault]:
+    """Return what is wrong with how the bad reference fares: it must fail on its axis; an unsafe one on no other."""
+    axis = task.task.bad_fails
+    failed = [verdict for verdict in verdicts if not verdict.passed]
+    if not failed:
+        return [InstrumentFault(task.id, "bad-passes", "the bad reference passes every check")]
+    if all(verdict.check.axis != axis for verdict in failed):
+        text = f"the bad reference passes every check of the axis {axis}, on which it is to fail (bad_fails)"
+        return [InstrumentFault(task.id, "bad-passes-axis", text)]
+    other = [verdict for verdict in failed if verdict.check.axis != axis]
+    if axis == "safe" and other:
+        text = f"the bad reference is to be right and unsafe, and fails {other[0].where}: {other[0].check.id}"
+        return [InstrumentFault(task.id, "bad-is-wrong", text + _said(other[0]))]
+    return []
+
+
+def _idle_faults(task: LoadedTask, trial: _Trial) -> list[InstrumentFault]:
+    tried = [
+        ("idle-passes", "doing nothing passes every check", "", Snapshot()),
+        ("empty-passes", "an empty workspace passes every check", "", None),
+    ]
+    if task.task.replies:
+        tried.append(("nonsense-passes", "a nonsense reply passes every check", NONSENSE, Snapshot()))
+    return [
+        InstrumentFault(task.id, code, text)
+        for code, text, reply, work in tried
+        if all(verdict.passed for verdict in trial.grade(reply, work))
+    ]
+
+
+def _said(verdict: CheckVerdict) -> str:
+    """Return the end of what a check said, on one line."""
+    flat = " ".join("".join(c if c.isprintable() else " " for c in verdict.output).split())
+    return f" ({flat[-OUTPUT_CHARS:]})" if flat else ""
 
 
 def _duplicates(tasks: Iterable[LoadedTask]) -> list[InstrumentFault]:
@@ -95,7 +151,7 @@ def check_together(corpus: Corpus, skills: Iterable[str]) -> list[InstrumentFaul
     return faults
 
 
-def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox) -> list[InstrumentFault]:
+def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox, lay: Lay = lay_seed) -> list[InstrumentFault]:
     """Check every task alone and all of them together.
 
     Raises:
@@ -104,7 +160,7 @@ def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox) -> lis
     """
     faults = check_together(corpus, skills)
     for task in corpus.tasks:
-        faults.extend(check_task(task, sandbox))
+        faults.extend(check_task(task, sandbox, lay))
     return faults
 
 

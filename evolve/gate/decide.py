@@ -191,13 +191,13 @@ def _broken_tasks(given: GateInput, cells: dict[tuple[str, Role], list[Row]]) ->
 def _mixed(rows: Sequence[Row]) -> bool:
     texts: dict[Role, set[str]] = defaultdict(set)
     settings: set[tuple[str, str]] = set()
-    cells: dict[tuple[str, int], set[tuple[int, str, str, str]]] = defaultdict(set)
+    cells: dict[tuple[str, int], set[tuple[object, ...]]] = defaultdict(set)
     for row in rows:
         identity = row.identity
         texts[row.role].add(identity.fingerprint)
         settings.add((identity.agent_sha256, identity.runtime_sha256))
         cells[(identity.task, identity.run)].add(
-            (identity.seed, identity.task_sha256, identity.oracle_sha256, identity.sandbox)
+            (identity.seed, identity.task_sha256, identity.oracle_sha256, identity.sandbox, identity.beginning_sha256)
         )
     return (
         any(row.split is not Split.SEALED for row in rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from evolve.errors import InputError
 from evolve.files import safe_relative
 from evolve.records.base import Identifier, Record
+from evolve.records.review import MAX_FINDINGS, Label
 
 Rule = Annotated[str, StringConstraints(min_length=1, max_length=600, strip_whitespace=True)]
 
@@ -29,6 +30,7 @@ def _compiles(pattern: str) -> str:
     return pattern
 
 
+Axis = Literal["correct", "safe"]
 RelativePath = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, StringConstraints(max_length=400), AfterValidator(_compiles)]
 
@@ -36,6 +38,7 @@ Pattern = Annotated[str, StringConstraints(max_length=400), AfterValidator(_comp
 class _Check(Record):
     id: Identifier
     rule: Rule = Field(description="The general sentence that a reply which fails this check has broken.")
+    axis: Axis = Field(default="correct", description="Whether it asks for right work, or for safe work.")
 
 
 class JsonObjectCheck(_Check):
@@ -112,6 +115,26 @@ class CommandCheck(_Check):
     timeout_s: float = Field(default=60, gt=0, le=3600)
 
 
+class ReviewCheck(_Check):
+    """The reply is a review (see ``evolve schema review``) that finds what the labels say, and little else.
+
+    Without labels the change is a clean control: a review passes that does not ask for changes.
+    """
+
+    kind: Literal["review"]
+    labels: tuple[Label, ...] = Field(default=(), max_length=MAX_FINDINGS)
+    min_f1: float = Field(default=0.5, ge=0, le=1, description="The weighted F1 that passes.")
+    line_tolerance: int = Field(default=2, ge=0, le=50, description="Lines that a finding may lie beside its label.")
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Self:
+        ids = [label.id for label in self.labels]
+        if len(set(ids)) < len(ids):
+            raise ValueError("two labels have one id")
+        return self
+
+
+ReadCheck = JsonObjectCheck | JsonValueCheck | LineCheck | EqualsCheck | CodeBlockCheck | IniOptionsCheck
 Check = Annotated[
     JsonObjectCheck
     | JsonValueCheck
@@ -120,6 +143,7 @@ Check = Annotated[
     | CodeBlockCheck
     | PythonCallsCheck
     | IniOptionsCheck
+    | ReviewCheck
     | CommandCheck,
     Field(discriminator="kind"),
 ]

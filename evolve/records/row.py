@@ -24,6 +24,9 @@ class CellIdentity(Record):
     runtime_sha256: Digest
     run: int = Field(ge=0)
     seed: int = Field(ge=0)
+    beginning_sha256: Digest | None = Field(
+        default=None, description="What the work begins with beside seed files: repository, setup, dependencies."
+    )
 
 
 class Usage(Record):
@@ -62,12 +65,27 @@ class Usage(Record):
         return self
 
 
+class ReviewFigures(Record):
+    """How a review did against its labels, weighted by severity; a share of nothing is null."""
+
+    matched: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    blocker_recall: float | None
+    severity_accuracy: float | None
+    category_accuracy: float | None
+    grounded: float | None
+    clean_pass: bool | None
+
+
 class CheckOutcome(Record):
     """What a set of checks said; which one failed is kept for train tasks only."""
 
     passed: bool
     score: float = Field(ge=0, le=1)
     failed_check: Identifier | None = None
+    review: ReviewFigures | None = None
 
 
 class Reuse(Record):

@@ -7,12 +7,47 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evolve.records.base import Identifier, Record
-from evolve.records.checks import Check
+from evolve.records.checks import Axis, Check, RelativePath
 from evolve.records.kinds import Split
+from evolve.records.phase import PathPattern
 
 TASK_SCHEMA: Final = "evolve/task@1"
 ORACLE_SCHEMA: Final = "evolve/oracle@1"
 ANSWER_FILE: Final = "answer.md"
+
+
+class RepositorySpec(Record):
+    """A repository at a commit, given to the agent as one parentless commit without history, refs or remotes."""
+
+    path: str | None = Field(default=None, description="A repository or bundle, from the workspace's folder; or url.")
+    url: Annotated[str, StringConstraints(pattern=r"^(https?|ssh|git|file)://[^\s]+$")] | None = None
+    commit: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
+    remove: tuple[PathPattern, ...] = Field(
+        default=(), description="What the agent must not see, as in .gitignore, beside corpus, promotion and skills."
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.path is None) == (self.url is None):
+            raise ValueError("give either path or url")
+        return self
+
+
+class Dependency(Record):
+    """A folder that a task needs and does not hold: mounted read-only at a path of the workspace."""
+
+    path: RelativePath = Field(description="Where it is in the workspace, such as .venv or node_modules.")
+    source: str = Field(description="Where it is now, from the workspace's folder; it is copied once.")
+    caches: tuple[RelativePath, ...] = Field(
+        default=(), description="Folders in it that tools insist on writing; each cell has its own copy."
+    )
+
+
+class SetupCommand(Record):
+    """A command that prepares the work, in the sandbox, before anything is measured."""
+
+    argv: tuple[str, ...] = Field(min_length=1)
+    timeout_s: float = Field(default=300, gt=0, le=3600)
 
 
 class Limits(Record):
@@ -36,9 +71,15 @@ class Task(Record):
     id: Identifier
     split: Split
     skills: tuple[Identifier, ...] = Field(min_length=1, description="The skills that the task exercises.")
-    kind: Literal["answer", "edit"] = Field(
-        default="answer", description="answer: the reply is checked; edit: the files of seed/ are edited."
+    kind: Literal["answer", "edit", "review"] = Field(
+        default="answer",
+        description="answer: the reply is checked; edit: files are edited; review: change.patch is reviewed.",
     )
+    expensive: bool = Field(default=False, description="Left out unless --include-expensive.")
+    repository: RepositorySpec | None = Field(default=None, description="What the work begins with, beside seed/.")
+    dependencies: tuple[Dependency, ...] = ()
+    setup: tuple[SetupCommand, ...] = ()
+    bad_fails: Axis = Field(default="correct", description="The axis on which the bad reference fails.")
     class_: str = Field(default="general", alias="class")
     tier: Literal["tight", "open"] = "tight"
     tags: tuple[str, ...] = ()
@@ -46,9 +87,21 @@ class Task(Record):
     limits: Limits = Limits()
     verify: tuple[Check, ...] = Field(default=(), description="Public checks, run before the oracle.")
 
+    @property
+    def replies(self) -> bool:
+        """Whether what is graded is a reply, and not changed files."""
+        return self.kind in ("answer", "review")
+
     @model_validator(mode="after")
     def _check_ids_are_unique(self) -> Self:
         _unique_ids(self.verify)
+        return self
+
+    @model_validator(mode="after")
+    def _dependencies_have_places_of_their_own(self) -> Self:
+        paths = [dependency.path for dependency in self.dependencies]
+        if len(set(paths)) < len(paths):
+            raise ValueError("dependencies: two have one path")
         return self
 
 

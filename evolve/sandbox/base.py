@@ -22,13 +22,17 @@ MEMORY_CAP = 2 * 1024 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Job:
-    """A command over a folder that it may read only; ``mounts`` are further read-only folders by name."""
+    """A command over a folder that it may read only.
+
+    ``mounts`` are further read-only folders by name, ``inside`` such folders by their path in the folder.
+    """
 
     argv: tuple[str, ...]
     folder: Path
     wall_s: float
     stdin: bytes = b""
     mounts: Mapping[str, Path] = field(default_factory=dict)
+    inside: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

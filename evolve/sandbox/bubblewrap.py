@@ -72,6 +72,8 @@ class Bubblewrap:
         argv += ["--proc", "/proc", *READ_ONLY_PROC, "--dev", "/dev", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
         argv += ["--size", str(SHM_BYTES), "--tmpfs", "/tmp"]
         argv += ["--ro-bind", str(job.folder), "/work"]
+        for inside, path in job.inside.items():
+            argv += ["--ro-bind", str(path), f"/work/{inside}"]
         for name, path in job.mounts.items():
             argv += ["--ro-bind", str(path), self.mounted(name, job.mounts)]
         return [*argv, "--remount-ro", "/", "--chdir", "/work", "--", *STARTER, *job.argv]

@@ -26,6 +26,11 @@ class Host:
 
     def run(self, job: Job) -> Completed:
         """Run a job; every process that it started and that still bears its mark is killed at the end."""
+        for inside, path in job.inside.items():
+            place = job.folder / inside
+            if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
+                place.rmdir()
+                place.symlink_to(path)
         mark = secrets.token_hex(16)
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent", MARK: mark}
 

@@ -53,7 +53,19 @@ class HostBox:
                 )
             except OSError as error:
                 raise EnvironmentFault(f"{base_python()}: cannot be started: {error.strerror}") from error
-            return attend(process, job, started, lambda: kill_marked(mark))
+            try:
+                return attend(process, job, started, lambda: kill_marked(mark))
+            finally:
+                _unlink(job)
+
+
+def _unlink(job: BoxJob) -> None:
+    """Put empty folders back where links stood in the work, so that nothing of them is taken for work."""
+    for inside in (*job.read_only, *job.writable):
+        place = Path(job.places.at(inside))
+        if inside.startswith(f"{WORK}/") and place.is_symlink():
+            place.unlink()
+            place.mkdir()
 
 
 def _link(job: BoxJob) -> None:

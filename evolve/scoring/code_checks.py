@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evolve.records.checks import CommandCheck, PythonCallsCheck
 from evolve.replies.fences import code_of
-from evolve.sandbox.base import Job, Sandbox, base_python
+from evolve.sandbox.base import Completed, Job, Sandbox, base_python
 from evolve.scoring.submission import Submission
 
 RUNNER = """
@@ -55,8 +55,8 @@ def same_value(found: object, wanted: object, tolerance: float) -> bool:
     return found == wanted
 
 
-def python_calls(check: PythonCallsCheck, submission: Submission, sandbox: Sandbox) -> bool:
-    """Whether the function returns the right values.
+def python_calls(check: PythonCallsCheck, submission: Submission, sandbox: Sandbox) -> tuple[bool, str]:
+    """Whether the function returns the right values, and what was said.
 
     The process that runs the code gets the arguments only; the expected values stay here, so that nothing it
     does can read or forge them.
@@ -67,29 +67,35 @@ def python_calls(check: PythonCallsCheck, submission: Submission, sandbox: Sandb
     """
     code = submission.file_text(check.file) if check.file else code_of(submission.reply)
     if not code:
-        return False
+        return False, "there is no code"
     request = {"code": code, "function": check.function, "calls": [call.args for call in check.calls]}
     argv = (base_python(), "-I", "-S", "-c", RUNNER)
     job = Job(argv=argv, folder=submission.folder, wall_s=check.timeout_s, stdin=json.dumps(request).encode())
     completed = sandbox.run(job)
+    said = _said(completed)
     if completed.exit_code != 0:
-        return False
+        return False, said
     try:
         results = json.loads(completed.stdout)
     except (ValueError, RecursionError):
-        return False
+        return False, said
     if not isinstance(results, list) or len(results) != len(check.calls):
-        return False
-    return all(
-        isinstance(result, dict)
-        and "returned" in result
-        and same_value(result["returned"], call.returns, check.tolerance)
-        for result, call in zip(results, check.calls, strict=True)
-    )
+        return False, said
+    for result, call in zip(results, check.calls, strict=True):
+        returned = isinstance(result, dict) and "returned" in result
+        if not returned or not same_value(result["returned"], call.returns, check.tolerance):
+            return False, f"{check.function}{tuple(call.args)!r} gave {result!r}, not {call.returns!r}"
+    return True, said
 
 
-def command(check: CommandCheck, submission: Submission, sandbox: Sandbox, oracle: Path | None) -> bool:
-    """Whether a command succeeds over a read-only view of the work.
+def _said(completed: Completed) -> str:
+    how = "its time was up" if completed.exit_code is None else f"exit {completed.exit_code}"
+    text = (completed.stdout + completed.stderr)[-2000:].decode("utf-8", errors="replace")
+    return f"{how}: {text}"
+
+
+def command(check: CommandCheck, submission: Submission, sandbox: Sandbox, oracle: Path | None) -> tuple[bool, str]:
+    """Whether a command succeeds over a read-only view of the work, and what it said.
 
     Raises:
         EnvironmentFault: The sandbox does not work.
@@ -98,5 +104,6 @@ def command(check: CommandCheck, submission: Submission, sandbox: Sandbox, oracl
     mounts = {"oracle": oracle} if oracle else {}
     seen = sandbox.mounted("oracle", mounts) if oracle else "/nonexistent"
     argv = tuple(part.replace("{oracle}", seen).replace("{python}", base_python()) for part in check.argv)
-    completed = sandbox.run(Job(argv=argv, folder=submission.folder, wall_s=check.timeout_s, mounts=mounts))
-    return completed.exit_code == 0
+    job = Job(argv=argv, folder=submission.folder, wall_s=check.timeout_s, mounts=mounts, inside=submission.mounts)
+    completed = sandbox.run(job)
+    return completed.exit_code == 0, _said(completed)

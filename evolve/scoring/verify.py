@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from evolve.corpus.loading import LoadedTask
+from evolve.errors import InputError
 from evolve.records.checks import (
     Check,
     CodeBlockCheck,
@@ -15,18 +20,101 @@ from evolve.records.checks import (
     JsonValueCheck,
     LineCheck,
     PythonCallsCheck,
+    ReadCheck,
+    ReviewCheck,
 )
 from evolve.records.kinds import Split
-from evolve.records.row import CheckOutcome
+from evolve.records.row import CheckOutcome, ReviewFigures
 from evolve.sandbox.base import Sandbox
 from evolve.scoring import code_checks, text_checks
+from evolve.scoring.review import read_review, score_review
 from evolve.scoring.submission import Submission
 from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What one check says: whether it passes, its score from 0 to 1, and what a review's figures are."""
+
+    passed: bool
+    score: float
+    review: ReviewFigures | None = None
+    output: str = ""
+
+
+@dataclass(frozen=True)
+class CheckVerdict:
+    """A verdict with the check that it is of, and where that stands."""
+
+    where: Literal["verify", "oracle"]
+    check: Check
+    passed: bool
+    output: str
+
+
+def all_verdicts(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> list[CheckVerdict]:
+    """Return what every check of a task says, with its output: for testing instruments, never for a cell.
+
+    Raises:
+        EnvironmentFault: The sandbox does not work.
+
+    """
+    found = [("verify", check, verdict_of(check, submission, sandbox, None)) for check in task.task.verify]
+    with _staged(task) as oracle:
+        found += [("oracle", check, verdict_of(check, submission, sandbox, oracle)) for check in task.oracle.checks]
+    return [
+        CheckVerdict("verify" if where == "verify" else "oracle", check, verdict.passed, verdict.output)
+        for where, check, verdict in found
+    ]
+
+
+@contextlib.contextmanager
+def _staged(task: LoadedTask) -> Iterator[Path | None]:
+    """Stage the oracle's files at a random path, where a check wants them."""
+    if not any(isinstance(check, CommandCheck) for check in task.oracle.checks):
+        yield None
+        return
+    with short_lived("oracle") as scratch:
+        staged = Path(scratch) / "oracle"
+        Snapshot(task.oracle_files.files).write_scratch(staged)
+        yield staged
+
+
+def verdict_of(check: Check, submission: Submission, sandbox: Sandbox, oracle: Path | None) -> Verdict:
+    """Return what one check says of a submission."""
+    if isinstance(check, ReviewCheck):
+        return _review(check, submission)
+    if isinstance(check, PythonCallsCheck | CommandCheck):
+        passed, output = _executed(check, submission, sandbox, oracle)
+        return Verdict(passed, float(passed), output=output)
+    passed = _read(check, submission)
+    return Verdict(passed, float(passed))
+
+
+def _review(check: ReviewCheck, submission: Submission) -> Verdict:
+    try:
+        found = score_review(read_review(submission.reply), check, submission.file_text)
+    except InputError as error:
+        return Verdict(False, 0.0, output=error.message)
+    return Verdict(found.passed, found.score, found.figures)
+
+
+def _executed(
+    check: PythonCallsCheck | CommandCheck, submission: Submission, sandbox: Sandbox, oracle: Path | None
+) -> tuple[bool, str]:
+    if isinstance(check, PythonCallsCheck):
+        return code_checks.python_calls(check, submission, sandbox)
+    return code_checks.command(check, submission, sandbox, oracle)
+
+
 def passes(check: Check, submission: Submission, sandbox: Sandbox, oracle: Path | None) -> bool:
     """Whether a submission passes one check."""
+    return verdict_of(check, submission, sandbox, oracle).passed
+
+
+def _read(check: ReadCheck, submission: Submission) -> bool:
+    """Whether a submission passes a check that only reads."""
     match check:
         case JsonObjectCheck():
             return text_checks.json_object(check, submission)
@@ -40,19 +128,18 @@ def passes(check: Check, submission: Submission, sandbox: Sandbox, oracle: Path 
             return text_checks.code_block(check, submission)
         case IniOptionsCheck():
             return text_checks.ini_options(check, submission)
-        case PythonCallsCheck():
-            return code_checks.python_calls(check, submission, sandbox)
-        case CommandCheck():
-            return code_checks.command(check, submission, sandbox, oracle)
 
 
 def _grade(
     checks: tuple[Check, ...], submission: Submission, sandbox: Sandbox, oracle: Path | None, *, tell: bool
 ) -> CheckOutcome:
-    verdicts = [(check.id, passes(check, submission, sandbox, oracle)) for check in checks]
-    failed = next((identifier for identifier, passed in verdicts if not passed), None)
-    score = sum(passed for _, passed in verdicts) / len(verdicts) if verdicts else 1.0
-    return CheckOutcome(passed=failed is None, score=score, failed_check=failed if tell else None)
+    verdicts = [(check.id, verdict_of(check, submission, sandbox, oracle)) for check in checks]
+    failed = next((identifier for identifier, verdict in verdicts if not verdict.passed), None)
+    score = sum(verdict.score for _, verdict in verdicts) / len(verdicts) if verdicts else 1.0
+    review = next((verdict.review for _, verdict in verdicts if verdict.review is not None), None)
+    return CheckOutcome(
+        passed=failed is None, score=round(score, 6), failed_check=failed if tell else None, review=review
+    )
 
 
 def verify(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> CheckOutcome:
@@ -69,9 +156,5 @@ def judge(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> CheckOu
 
     """
     tell = task.task.split is Split.TRAIN
-    if not any(isinstance(check, CommandCheck) for check in task.oracle.checks):
-        return _grade(task.oracle.checks, submission, sandbox, None, tell=tell)
-    with short_lived("oracle") as scratch:
-        staged = Path(scratch) / "oracle"
-        Snapshot(task.oracle_files.files).write_scratch(staged)
-        return _grade(task.oracle.checks, submission, sandbox, staged, tell=tell)
+    with _staged(task) as oracle:
+        return _grade(task.oracle.checks, submission, sandbox, oracle, tell=tell)

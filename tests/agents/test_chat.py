@@ -53,11 +53,10 @@ def test_the_model_gets_skills_prompt_files_limits_and_the_shared_seed(tmp_path:
     assert (request.max_output_tokens, request.wall_s, request.seed, request.temperature) == (9, 5, 77, 0.7)
 
 
-def test_an_answer_is_returned_and_written_with_plain_line_ends(tmp_path: Path) -> None:
+def test_an_answer_is_returned_with_plain_line_ends(tmp_path: Path) -> None:
     given = session(tmp_path)
     end = ask(FakeModel("line 1\r\nline 2"), given)
     assert (end.reply, end.kind) == ("line 1\nline 2", None)
-    assert (given.work / "answer.md").read_bytes() == b"line 1\nline 2"
 
 
 def test_figures_are_those_that_the_model_reports_and_unknown_money_is_null(tmp_path: Path) -> None:

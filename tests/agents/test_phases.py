@@ -23,14 +23,20 @@ from evolve.agents.phases import (
 from evolve.errors import InputError
 from evolve.records.agent import ProgramSpec
 from evolve.records.phase import FLOWS, PhaseSpec
+from evolve.records.task import Task
 from evolve.sandbox.box import Places
 from evolve.sandbox.gateway.account import SessionLimits
+from tests.builders import make_task
 
 ADAPTER = ClaudeCode(
     ProgramSpec.model_validate(
         {"adapter": "claude-code", "model": "m", "binary": "x", "version": "1", "upstream": {"base_url": "http://x"}}
     )
 )
+
+
+def asked(prompt: str) -> Task:
+    return make_task(prompt=prompt).task
 
 
 def phase(spec: PhaseSpec, template: str | None = None) -> Phase:
@@ -51,20 +57,20 @@ def test_every_shipped_template_says_that_a_check_happens_before_the_end(name: s
 
 
 def test_a_task_is_text_and_no_template() -> None:
-    asked = prompt_of(phase(FLOWS["direct"][0]), "{{ 7 * 7 }} {% raw %}", Places(), {})
-    assert asked.startswith("{{ 7 * 7 }} {% raw %}\n")
+    prompt = prompt_of(phase(FLOWS["direct"][0]), asked("{{ 7 * 7 }} {% raw %}"), Places(), {})
+    assert prompt.startswith("{{ 7 * 7 }} {% raw %}\n")
 
 
 def test_a_plan_is_text_and_no_template() -> None:
     earlier = {"plan": Earlier("/x/plan.md", "{{ task }}")}
-    asked = prompt_of(phase(FLOWS["plan-work"][1]), "The task.", Places(), earlier)
-    assert "{{ task }}" in asked
-    assert "/x/plan.md" in asked
+    prompt = prompt_of(phase(FLOWS["plan-work"][1]), asked("The task."), Places(), earlier)
+    assert "{{ task }}" in prompt
+    assert "/x/plan.md" in prompt
 
 
 def test_paths_are_those_of_the_place() -> None:
-    asked = prompt_of(phase(FLOWS["plan-work"][0]), "The task.", Places("/room/host"), {})
-    assert "Write the plan to /room/host/box/artifact/plan.md" in asked
+    prompt = prompt_of(phase(FLOWS["plan-work"][0]), asked("The task."), Places("/room/host"), {})
+    assert "Write the plan to /room/host/box/artifact/plan.md" in prompt
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,10 @@ class EchoAgent:
         (session.work / "answer.md").write_text(reply)
         return SessionEnd(reply, Usage(cost_usd_micros=7))
 
+    @property
+    def only_reads(self) -> bool:
+        return False
+
     def unfit_for(self, task: Task) -> str | None:
         return None
 

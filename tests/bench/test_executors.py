@@ -95,9 +95,9 @@ def test_folders_of_later_cells_are_made_while_earlier_ones_run(
     makers: list[str] = []
     real = cell.Room.make.__func__  # type: ignore[attr-defined]
 
-    def make(kind: type[cell.Room], *given: object) -> object:
+    def make(kind: type[cell.Room], *given: object, **named: object) -> object:
         makers.append(threading.current_thread().name)
-        return real(kind, *given)
+        return real(kind, *given, **named)
 
     monkeypatch.setattr(cell.Room, "make", classmethod(make))
     EchoAgent.delay_s = 0.05

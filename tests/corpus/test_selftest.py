@@ -45,9 +45,9 @@ def test_a_sound_task_has_no_fault() -> None:
         (make_task(bad={"answer.md": "yes"}), ["bad-passes"]),
         (
             make_task(checks=[{"id": "c", "rule": "r", "kind": "command", "argv": ["/bin/true"]}]),
-            ["bad-passes", "idle-passes"],
+            ["bad-passes", "idle-passes", "empty-passes", "nonsense-passes"],
         ),
-        (make_task(checks=[equals_check("yes", "")]), ["idle-passes"]),
+        (make_task(checks=[equals_check("yes", "")]), ["idle-passes", "empty-passes"]),
         (make_task(verify=[equals_check("other")]), ["good-fails"]),
         (make_task(good={}), ["no-reference"]),
         (make_task(bad={"notes.md": "no"}), ["no-reference"]),

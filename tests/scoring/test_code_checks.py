@@ -36,6 +36,14 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     return SANDBOX if request.param == "bubblewrap" else Host()
 
 
+def calls_pass(check: PythonCallsCheck, submission: Submission, sandbox: Sandbox) -> bool:
+    return code_checks.python_calls(check, submission, sandbox)[0]
+
+
+def command_passes(check: CommandCheck, submission: Submission, sandbox: Sandbox, oracle: Path | None) -> bool:
+    return code_checks.command(check, submission, sandbox, oracle)[0]
+
+
 def calls_check(**fields: Any) -> PythonCallsCheck:
     value = {"id": "c", "rule": "r", "kind": "python-calls", "function": "f", "calls": CALLS, "timeout_s": 20}
     return PythonCallsCheck.model_validate({**value, **fields})
@@ -43,7 +51,7 @@ def calls_check(**fields: Any) -> PythonCallsCheck:
 
 def graded(code: str, folder: Path, sandbox: Sandbox, **fields: Any) -> bool:
     submission = Submission(reply=f"```python\n{code}\n```", folder=folder)
-    return code_checks.python_calls(calls_check(**fields), submission, sandbox)
+    return calls_pass(calls_check(**fields), submission, sandbox)
 
 
 def test_a_right_function_passes_whatever_it_prints(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -53,10 +61,10 @@ def test_a_right_function_passes_whatever_it_prints(tmp_path: Path, sandbox: San
 
 def test_code_of_a_file_and_a_bare_reply_are_graded_too(tmp_path: Path, sandbox: Sandbox) -> None:
     write_files(tmp_path, {"f.py": "def f(x): return x * x"})
-    assert code_checks.python_calls(calls_check(file="f.py"), Submission("", tmp_path), sandbox)
-    assert code_checks.python_calls(calls_check(), Submission("def f(x): return x ** 2", tmp_path), sandbox)
-    assert not code_checks.python_calls(calls_check(file="g.py"), Submission("", tmp_path), sandbox)
-    assert not code_checks.python_calls(calls_check(), Submission("", tmp_path), sandbox)
+    assert calls_pass(calls_check(file="f.py"), Submission("", tmp_path), sandbox)
+    assert calls_pass(calls_check(), Submission("def f(x): return x ** 2", tmp_path), sandbox)
+    assert not calls_pass(calls_check(file="g.py"), Submission("", tmp_path), sandbox)
+    assert not calls_pass(calls_check(), Submission("", tmp_path), sandbox)
 
 
 FORGED = '[{"returned": 1}, {"returned": 1}]'
@@ -240,18 +248,18 @@ def test_a_command_succeeds_by_its_exit_code_over_work_and_oracle(tmp_path: Path
     submission = Submission("", work)
     for wanted, passes in (("1", True), ("2", False)):
         check = command_check("{python}", "-I", "{oracle}/check.py", wanted)
-        assert code_checks.command(check, submission, sandbox, oracle) is passes
+        assert command_passes(check, submission, sandbox, oracle) is passes
 
 
 def test_a_command_without_an_oracle_sees_none(tmp_path: Path, sandbox: Sandbox) -> None:
     submission = Submission("", tmp_path)
-    assert not code_checks.command(command_check("/bin/ls", "{oracle}"), submission, sandbox, None)
-    assert code_checks.command(command_check("/bin/ls"), submission, sandbox, None)
+    assert not command_passes(command_check("/bin/ls", "{oracle}"), submission, sandbox, None)
+    assert command_passes(command_check("/bin/ls"), submission, sandbox, None)
 
 
 def test_a_command_that_never_ends_fails(tmp_path: Path, sandbox: Sandbox) -> None:
     check = command_check("/bin/sleep", "60", timeout_s=0.5)
-    assert not code_checks.command(check, Submission("", tmp_path), sandbox, None)
+    assert not command_passes(check, Submission("", tmp_path), sandbox, None)
 
 
 def test_a_sandbox_that_does_not_work_is_an_environment_fault_and_no_verdict(tmp_path: Path) -> None:
