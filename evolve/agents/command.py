@@ -11,7 +11,7 @@ from typing import Any
 
 from evolve.agents.adapter import Ask, Treatment
 from evolve.agents.heard import Heard
-from evolve.records.agent import CommandSpec
+from evolve.records.agent import CommandSpec, several
 from evolve.sandbox.box import HOME, PROMPT, WORK
 from evolve.sandbox.gateway.meter import Tokens
 
@@ -105,7 +105,7 @@ class Command:
         usage = self.spec.usage
         if usage is None:
             return None
-        told = [self._figure(text, objects, places) for places in (usage.input, usage.cached, usage.output)]
+        told = [self._figure(text, objects, several(one)) for one in (usage.input, usage.cached, usage.output)]
         if told[0] is None or told[2] is None:
             return None
         return Tokens(input=told[0], cached=told[1] or 0, output=told[2])

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Discriminator,
     Field,
     StringConstraints,
@@ -103,15 +102,6 @@ class ProgramSpec(Record):
         Phases(phases=self.flow)
         return self
 
-    @model_validator(mode="before")
-    @classmethod
-    def _a_program_at_all(cls, value: Any) -> Any:
-        lacking = [name for name in ("binary", "version", "upstream") if isinstance(value, dict) and name not in value]
-        if len(lacking) == 3:
-            adapter = value.get("adapter")
-            raise ValueError(f"adapter {adapter!r} is neither chat nor a program, which has {', '.join(lacking)}")
-        return value
-
 
 def _a_pattern(text: str) -> str:
     try:
@@ -124,11 +114,14 @@ def _a_pattern(text: str) -> str:
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~0|~1)*)*$")]
 
 
-def _as_several(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
+Places = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-Places = Annotated[tuple[str, ...], BeforeValidator(_as_several)]
+def several(places: Places | None) -> tuple[str, ...]:
+    """Return the places of a figure: none, one or several."""
+    if places is None:
+        return ()
+    return (places,) if isinstance(places, str) else places
 
 
 class UsageSpec(Record):
@@ -138,14 +131,17 @@ class UsageSpec(Record):
     whose first group is the number.
     """
 
-    input: Places = Field(min_length=1, description="All input, what was cached included.")
-    output: Places = Field(min_length=1, description="All output, reasoning included.")
-    cached: Places = Field(default=(), description="What of the input was cached.")
+    input: Places = Field(description="All input, what was cached included.")
+    output: Places = Field(description="All output, reasoning included.")
+    cached: Places | None = Field(default=None, description="What of the input was cached.")
     sum: bool = Field(default=False, description="Add up all of the output; else what it says last counts.")
 
 
+PLACEHOLDERS = ("install", "gateway", "model", "token", "work", "home", "prompt_file", "append")
+
+
 class CommandSpec(ProgramSpec):
-    """Any other program. Placeholders: {install} {gateway} {model} {token} {work} {home} {prompt_file}."""
+    """Any other program. Placeholders: {install} {gateway} {model} {token} {work} {home} {prompt_file} {append}."""
 
     adapter: Literal["command"]
     install: str = Field(description="The folder of the program, mounted read-only; {install} is its path inside.")
@@ -168,13 +164,17 @@ class CommandSpec(ProgramSpec):
         elif self.reply is not None:
             _a_pattern(self.reply)
         if self.usage is not None:
-            for place in (*self.usage.input, *self.usage.output, *self.usage.cached):
+            for place in (*several(self.usage.input), *several(self.usage.output), *several(self.usage.cached)):
                 if self.output == "json":
                     TypeAdapter(Pointer).validate_python(place)
                 elif re.compile(_a_pattern(place)).groups == 0:
                     raise ValueError(f"usage: {place!r} has no group that holds the number")
         if any("{token}" in part for part in (*self.command, *self.home_files.values())):
             raise ValueError("{token} belongs in env alone: a command line can be read by others")
+        for text in (*self.command, *self.env.values()):
+            for name in re.findall(r"(?<!\{)\{(\w+)\}(?!\})", text):
+                if name not in PLACEHOLDERS:
+                    raise ValueError(f"command, env: no placeholder {{{name}}}; there are {', '.join(PLACEHOLDERS)}")
         return self
 
 
@@ -184,14 +184,21 @@ def _adapter_of(value: Any) -> str:
     return str(getattr(value, "adapter", "chat"))
 
 
+# The names of the variants must not be names of fields, for which they would be taken in messages.
+CHAT, DESCRIBED, PROGRAM = "chat-agent", "described-program", "known-program"
+PROGRAM_FIELDS = ("binary", "version", "upstream")
+
+
 def _variant_of(value: Any) -> str:
     adapter = _adapter_of(value)
-    return adapter if adapter in ("chat", "command") else "program"
+    if adapter in ("chat", "command"):
+        return CHAT if adapter == "chat" else DESCRIBED
+    if isinstance(value, dict) and not any(name in value for name in PROGRAM_FIELDS):
+        return f"adapter {adapter!r}: neither chat nor a program, which has {', '.join(PROGRAM_FIELDS)}"
+    return PROGRAM
 
 
 AgentSpec = Annotated[
-    Annotated[ChatAgentSpec, Tag("chat")]
-    | Annotated[CommandSpec, Tag("command")]
-    | Annotated[ProgramSpec, Tag("program")],
+    Annotated[ChatAgentSpec, Tag(CHAT)] | Annotated[CommandSpec, Tag(DESCRIBED)] | Annotated[ProgramSpec, Tag(PROGRAM)],
     Discriminator(_variant_of),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import stat
 from collections.abc import Iterator
@@ -69,7 +70,7 @@ def field_path(location: tuple[int | str, ...]) -> str:
     return text or "(whole file)"
 
 
-def _message(error: pydantic.ValidationError, where: str, source: YamlSource | None) -> str:
+def _message(error: pydantic.ValidationError, where: str, source: YamlSource | None, names: frozenset[str]) -> str:
     lines = []
     for item in error.errors(include_url=False)[:8]:
         location = item["loc"]
@@ -78,17 +79,31 @@ def _message(error: pydantic.ValidationError, where: str, source: YamlSource | N
         shown = source.path_of(location, absent=item["type"] == "missing") if source else location
         told_apart_by = str((item.get("ctx") or {}).get("discriminator", "")).strip("'")
         shown = (*shown, told_apart_by) if told_apart_by.isidentifier() else shown
-        lines.append(f"{position}: {field_path(shown)}: {_problem(item)}")
+        lines.append(f"{position}: {field_path(shown)}: {_problem(item, names)}")
     return "\n".join(lines)
 
 
-def _problem(item: Any) -> str:
+def _names_of(model: type[Record]) -> frozenset[str]:
+    """Return the names of all fields of a format, at any depth."""
+    schema = model.model_json_schema(by_alias=True)
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return frozenset(name for part in parts for name in part.get("properties", {}))
+
+
+PLAIN_WORDS = {"missing": "is missing", "string_type": "must be text; put it in quotes", "tuple_type": "must be a list"}
+
+
+def _problem(item: Any, names: frozenset[str] = frozenset()) -> str:
     """Return what is wrong with a field, in the words of whoever wrote it."""
     context = item.get("ctx") or {}
     if item["type"] == "extra_forbidden":
-        return "unknown key"
+        close = difflib.get_close_matches(str(item["loc"][-1]), names, n=1)
+        return f"unknown key; did you mean {close[0]}?" if close else "unknown key"
+    if item["type"] in PLAIN_WORDS:
+        return PLAIN_WORDS[item["type"]]
     if item["type"] == "union_tag_invalid":
-        return f"{context['tag']!r} is none of {context['expected_tags']}"
+        tag = str(context["tag"])
+        return tag if ": " in tag else f"{tag!r} is none of {context['expected_tags']}"
     if item["type"] == "string_pattern_mismatch" and str(context.get("pattern")).startswith("^https?://"):
         return "must begin with http:// or https://, without a user name"
     return str(item["msg"]).removeprefix("Value error, ")
@@ -104,7 +119,7 @@ def parse_record(model: type[R], value: object, where: str, *, source: YamlSourc
     try:
         return model.model_validate_json(json.dumps(value), strict=True)
     except pydantic.ValidationError as error:
-        raise InputError(_message(error, where, source), code="invalid-record") from error
+        raise InputError(_message(error, where, source, _names_of(model)), code="invalid-record") from error
 
 
 def read_text(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> str:
@@ -188,7 +203,7 @@ def parse_json(model: type[R], data: bytes, where: str) -> R:
     try:
         return model.model_validate_json(data, strict=True)
     except pydantic.ValidationError as error:
-        raise InputError(_message(error, where, None), code="invalid-record") from error
+        raise InputError(_message(error, where, None, frozenset()), code="invalid-record") from error
 
 
 def read_jsonl(model: type[R], path: Path) -> Iterator[R]:

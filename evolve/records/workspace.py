@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from evolve.records.agent import SUBJECT, AgentSpec, ChatAgentSpec, EnvironmentName
+from evolve.records.agent import CHAT, DESCRIBED, PROGRAM, SUBJECT, AgentSpec, ChatAgentSpec, EnvironmentName
 from evolve.records.arm import RESERVED_ARMS, SHIPPED_ARMS, ArmSpec
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
@@ -148,5 +148,5 @@ def _first_problem(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("chat", "program", "command"))
+    where = ".".join(str(part) for part in first["loc"] if part not in (CHAT, DESCRIBED, PROGRAM))
     return f"{where}: {str(first['msg']).removeprefix('Value error, ')}"

@@ -116,6 +116,8 @@ def _construct(
     if isinstance(node, yaml.SequenceNode):
         return [_construct(loader, item, (*path, index), lines, where) for index, item in enumerate(node.value)]
     value = loader.construct_object(node)
+    if isinstance(value, str) and "\0" in value:
+        raise InputError(f"{where}:{lines[path]}: holds a NUL", code="yaml-value")
     if isinstance(value, str) and not getattr(node, "style", None) and _EXPONENT.fullmatch(value):
         value = float(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -95,7 +95,7 @@ def test_folders_of_later_cells_are_made_while_earlier_ones_run(
     makers: list[str] = []
     real = cell.Room.make.__func__  # type: ignore[attr-defined]
 
-    def make(kind: type[cell.Room], *given: object, **named: object) -> object:
+    def make(kind: type[cell.Room], /, *given: object, **named: object) -> object:
         makers.append(threading.current_thread().name)
         return real(kind, *given, **named)
 

@@ -88,19 +88,19 @@ def test_a_missing_lines_file_is_an_input_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ({}, "id: Field required"),
+        ({}, "id: is missing"),
         ({"id": "A"}, "id: String should match pattern"),
         ({"id": "a--b"}, "id: String should match pattern"),
         ({"id": "a\n"}, "id: String should match pattern"),
         ({"id": "../a"}, "id: String should match pattern"),
         ({"id": "a" * 65}, "id: String should have at most 64"),
-        ({"id": 5}, "id: Input should be a valid string"),
+        ({"id": 5}, "id: must be text; put it in quotes"),
         ({"id": "a", "number": "many"}, "number: Input should be a valid number"),
         ({"id": "a", "number": float("inf")}, "number: Input should be a finite number"),
         ({"id": "a", "kind": "c"}, "kind: Input should be 'a' or 'b'"),
         ({"id": "a", "more": 1}, "more: unknown key"),
-        ({"id": "a", "inner": [{}, {"rule": None}]}, "inner[1].rule: Input should be a valid string"),
-        ({"id": "a", "inner": {}}, "inner: Input should be a valid array"),
+        ({"id": "a", "inner": [{}, {"rule": None}]}, "inner[1].rule: must be text; put it in quotes"),
+        ({"id": "a", "inner": {}}, "inner: must be a list"),
         ({"id": "a", "at": "2026-01-31T12:00:00"}, "at: a time needs its zone"),
         ({"id": "a", "digest_": "F" * 64}, "digest_: String should match pattern"),
         ([], "(whole file): "),
@@ -195,7 +195,7 @@ def test_a_value_of_another_type_is_not_bent_into_shape(tmp_path: Path, line: st
 @pytest.mark.parametrize(
     ("agent", "said"),
     [
-        ("{adapter: caht, model: m}", "agent: adapter 'caht' is neither chat nor a program, which has binary, version"),
+        ("{adapter: caht, model: m}", "agent: adapter 'caht': neither chat nor a program, which has binary, version"),
         ("{adapter: chat, model: m, adaptor: x}", "agent.adaptor: unknown key"),
         ("{adapter: chat, model: m, temperature: hot}", "agent.temperature: "),
     ],

@@ -65,5 +65,5 @@ def test_a_threshold_that_makes_no_sense_is_refused(change: dict[str, Any]) -> N
 
 
 def test_a_policy_without_its_schema_is_refused() -> None:
-    with pytest.raises(InputError, match="schema: Field required"):
+    with pytest.raises(InputError, match="schema: is missing"):
         parse_record(Policy, {}, "policy.yaml")

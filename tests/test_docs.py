@@ -1,0 +1,58 @@
+"""What the documentation shows can be pasted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evolve.records.base import parse_yaml
+from evolve.records.task import Oracle, Task
+from evolve.records.workspace import WorkspaceSpec
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SURROUNDINGS: dict[str, Any] = {
+    "schema": "evolve/workspace@1",
+    "models": {"local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9", "model": "m"}},
+    "agent": {"adapter": "chat", "model": "local"},
+    "proposer": {"model": "local"},
+}
+PROGRAM = {
+    "adapter": "claude-code",
+    "model": "claude-sonnet-5-5",
+    "binary": "claude",
+    "version": "2.1.332",
+    "upstream": {"base_url": "https://api.anthropic.com", "key_env": "ANTHROPIC_API_KEY"},
+}
+
+
+def blocks(name: str) -> list[str]:
+    return BLOCK.findall((ROOT / "docs" / name).read_text())
+
+
+def around(value: dict[str, Any]) -> str:
+    """Return a whole evolve.yaml around a piece of one."""
+    agent = value.get("agent", {})
+    needs_program = "adapter" not in agent
+    whole = {**SURROUNDINGS, **value, "agent": {**PROGRAM, **agent} if needs_program else agent}
+    return yaml.safe_dump(whole)
+
+
+@pytest.mark.parametrize("block", blocks("agents.md"))
+def test_every_piece_of_evolve_yaml_can_be_pasted(block: str) -> None:
+    parse_yaml(WorkspaceSpec, around(yaml.safe_load(block)), "evolve.yaml")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/recipes").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_recipe_can_be_pasted(path: Path) -> None:
+    parse_yaml(WorkspaceSpec, around(yaml.safe_load(path.read_text())), path.name)
+
+
+@pytest.mark.parametrize("block", blocks("tasks.md"))
+def test_every_piece_of_a_task_can_be_pasted(block: str) -> None:
+    kind = Oracle if "evolve/oracle@1" in block else Task
+    parse_yaml(kind, block, "task.yaml")
