@@ -245,6 +245,17 @@ def foreign_files(root: Path, *, folders: bool = False) -> Iterator[tuple[str, o
             raise InputError(f"{folder}: cannot be read: {error.strerror}", code="unreadable") from error
 
 
+def stat_digest(root: Path) -> str:
+    """Return a digest of a folder's paths, sizes, times and modes: quick, and another one after any change.
+
+    Raises:
+        InputError: It cannot be listed, or holds too much.
+
+    """
+    listed = {path: [str(s.st_size), str(s.st_mtime_ns), str(s.st_mode)] for path, s in foreign_files(root)}
+    return sha256_bytes(json.dumps(listed, sort_keys=True).encode("utf-8", errors="surrogateescape"))
+
+
 def foreign_entry(root: Path, relative: str, status: os.stat_result) -> tuple[str, bytes, bool, bytes]:
     """Return (path, kind, executable, content) of something that somebody else wrote.
 

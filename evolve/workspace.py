@@ -9,6 +9,7 @@ from evolve.errors import InputError
 from evolve.records.base import read_yaml
 from evolve.records.policy import Policy
 from evolve.records.workspace import WorkspaceSpec
+from evolve.sandbox.hidden import hide
 from evolve.skills import Skill, read_skills
 
 WORKSPACE_FILE = "evolve.yaml"
@@ -104,6 +105,7 @@ def find_workspace(start: Path) -> Workspace:
     start = start.resolve()
     for folder in (start, *start.parents):
         if (folder / WORKSPACE_FILE).is_file():
+            hide(folder)
             return Workspace(root=folder, spec=read_yaml(WorkspaceSpec, folder / WORKSPACE_FILE))
     raise InputError(
         f"{start}: not inside a workspace (no {WORKSPACE_FILE} here or above)",

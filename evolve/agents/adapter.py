@@ -123,11 +123,18 @@ def located_folder(root: Path, text: str, field: str) -> Path:
 
     Raises:
         EnvironmentFault: There is none.
+        InputError: An agent that sees it would see the workspace.
 
     """
     folder = (root / located(root, text)).resolve() if "\0" not in text else Path()
     if "\0" in text or not folder.is_dir():
         raise EnvironmentFault(f"evolve.yaml: {field}: {text!r}: no such folder", code="missing-agent")
+    if root.resolve().is_relative_to(folder):
+        raise InputError(
+            f"evolve.yaml: {field}: {text!r} holds the workspace itself, and with it every oracle",
+            hint="give it a folder of its own",
+            code="shows-workspace",
+        )
     return folder
 
 

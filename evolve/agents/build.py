@@ -110,15 +110,18 @@ def _beside(spec: ProgramSpec, root: Path) -> dict[str, Path]:
     return {**servers, **plugins}
 
 
-def _settings(spec: ProgramSpec, phases: tuple[Phase, ...], mounts: Mapping[str, Path]) -> dict[str, Any]:
+def _settings(spec: ProgramSpec, root: Path, phases: tuple[Phase, ...], mounts: Mapping[str, Path]) -> dict[str, Any]:
     """Return all of a declaration that can influence an outcome, templates and mounted folders by their content."""
-    from evolve.digest import foreign_tree_digest, sha256_bytes
+    from evolve.agents.adapter import located_folder
+    from evolve.digest import foreign_tree_digest, sha256_bytes, stat_digest
 
     found = {name: value for name, value in spec.json_value().items() if name not in NOT_SETTINGS}
     found["phases"] = [
         {**phase.spec.json_value(), "template_sha256": sha256_bytes(phase.template.encode())} for phase in phases
     ]
     found["mounted"] = {inside: foreign_tree_digest(folder) for inside, folder in mounts.items()}
+    if isinstance(spec, CommandSpec):
+        found["install_sha256"] = stat_digest(located_folder(root, spec.install, "agent.install"))
     return found
 
 
@@ -148,7 +151,7 @@ def _build_program(
         upstream=Upstream(
             spec.upstream.base_url, key="" if tapes else _key(spec.upstream.key_env), idle_s=spec.idle_s + SLACK_S
         ),
-        settings=_settings(spec, phases, mounts),
+        settings={**_settings(spec, root, phases, mounts), "price": None if price is None else price.json_value()},
         price=price,
         idle_s=spec.idle_s,
         append=spec.append,

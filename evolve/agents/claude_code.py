@@ -16,11 +16,11 @@ from evolve.sandbox.box import HOME
 from evolve.sandbox.gateway.meter import Tokens, anthropic_tokens
 
 PLUGIN, PLUGIN_PATH = "skills", "/box/skills"
-SKILL_ROOT = f"{HOME}/.claude/skills"
+SKILL_ROOT, APPENDED = f"{HOME}/.claude/skills", f"{HOME}/appended.md"
 TOOLS, TURNS = ("Bash", "Read", "Write", "Edit", "Glob", "Grep", "Skill"), 50
 FAMILIES = frozenset({"sonnet", "opus", "haiku", "opusplan"})
 BUILT_IN_SKILLS = frozenset({"doctor", "plugin-authoring"})
-LIMITS = {"error_max_turns": "its limit of turns", "error_max_budget_usd": "its limit of money"}
+LIMITS = {"error_max_turns": "its limit of turns (max_turns)", "error_max_budget_usd": "its limit of money"}
 MAX_TRANSCRIPT = 64 * 1024 * 1024
 MANIFEST = json.dumps({"name": PLUGIN, "version": "1.0.0", "description": "Skills of this project."})
 
@@ -70,7 +70,16 @@ class ClaudeCode:
         """Return what of the declaration cannot be kept."""
         if self.spec.model in FAMILIES or "[" in self.spec.model:
             return f"model: {self.spec.model!r} means another model tomorrow; give the full name"
-        return None
+        for tool in self.spec.denied_tools:
+            if tool.partition("(")[0] not in self._tools and not tool.startswith("mcp__"):
+                return f"denied_tools: {tool!r} is none of the tools that it is given: {', '.join(self._tools)}"
+        if (
+            self.spec.skills
+            and not self.pastes_skills
+            and "Skill" not in set(self._tools) - set(self.spec.denied_tools)
+        ):
+            return "tools: without the tool Skill no skill can be used"
+        return servers_unfit(self.spec)
 
     def refuses(self, work: Path) -> str | None:
         """Refuse no task: nothing of a workspace is loaded."""
@@ -103,7 +112,7 @@ class ClaudeCode:
         argv += ["--max-turns", str(spec.max_turns or TURNS)]
         if spec.effort:
             argv += ["--effort", spec.effort]
-        return (*argv, *(("--append-system-prompt", ask.appended) if ask.appended else ()))
+        return (*argv, *(("--append-system-prompt-file", at(APPENDED)) if ask.appended else ()))
 
     def _plugin_folders(self) -> list[str]:
         own = [PLUGIN_PATH] if self.spec.delivery in (None, "plugin") else []
@@ -128,6 +137,8 @@ class ClaudeCode:
 
     def treat(self, ask: Ask, skills: Path, scratch: Path, home: Path) -> Treatment:
         """Make a plugin of the skills, or put them at the skill root; both arms see the same names and paths."""
+        if ask.appended:  # a file, because an argument may have no more than 128 KiB
+            (home / Path(APPENDED).name).write_text(ask.appended, encoding="utf-8")
         if self.pastes_skills:
             return Treatment()
         if self.spec.delivery == "skill":
@@ -183,7 +194,7 @@ class ClaudeCode:
         plugins = [p for p in init.get("plugins") or () if isinstance(p, dict)]
         given = {str(p.get("name")) for p in plugins if _declared(str(p.get("path")), self._plugin_folders())}
         strangers = [str(p.get("name")) for p in plugins if p.get("path") != "builtin" and p.get("name") not in given]
-        offered = {name for name in offered if name.partition(":")[0] not in given - {PLUGIN}}
+        offered = {name for name in offered if ":" not in name or name.partition(":")[0] not in given - {PLUGIN}}
         if init.get("model") != self.spec.model:
             return f"it runs the model {init.get('model')}, not {self.spec.model}"
         if init.get("claude_code_version") != self.spec.version:
@@ -205,7 +216,9 @@ class ClaudeCode:
             return f"MCP servers were loaded that nobody declared: {', '.join(extra)}"
         if broken := sorted(name for name in self.spec.mcp if states.get(name) != "connected"):
             return f"MCP servers that did not start: {', '.join(broken)}"
-        return None
+        tools = [str(tool) for tool in init.get("tools") or ()]
+        mute = sorted(name for name in self.spec.mcp if not any(tool.startswith(f"mcp__{name}__") for tool in tools))
+        return f"MCP servers that offer no tool: {', '.join(mute)}" if mute else None
 
     def _foreign_tools(self, init: dict[str, Any]) -> str | None:
         """Compare the tools that the session really has with those that it was given."""
@@ -235,6 +248,14 @@ def mcp_servers(spec: ProgramSpec, ask: Ask) -> dict[str, dict[str, Any]]:
         command, *args = (part.replace("{folder}", ask.places.at(mcp_path(name))) for part in server.command)
         servers[name] = {"command": command, "args": args, "env": dict(server.env)}
     return servers
+
+
+def servers_unfit(spec: ProgramSpec) -> str | None:
+    """Return which tool server is not declared well."""
+    for name, server in spec.mcp.items():
+        if server.folder is None and any("{folder}" in part for part in server.command):
+            return f"mcp.{name}.folder: {{folder}} stands in its command, and there is none"
+    return None
 
 
 def mcp_path(name: str) -> str:

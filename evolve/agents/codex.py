@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evolve.agents.adapter import Ask, Treatment
-from evolve.agents.claude_code import MAX_TRANSCRIPT, events_of, mcp_servers
+from evolve.agents.claude_code import MAX_TRANSCRIPT, events_of, mcp_servers, servers_unfit
 from evolve.agents.heard import Heard
 from evolve.hostile import files_below, read_below
 from evolve.records.agent import ProgramSpec
@@ -38,7 +38,9 @@ class Codex:
         given += [name for name in ("denied_tools", "plugins") if getattr(spec, name)]
         if given:
             return f"{given[0]}: this program cannot be given it; max_calls limits a session"
-        return "delivery: this program takes no plugins; skill or append" if spec.delivery == "plugin" else None
+        if spec.delivery == "plugin":
+            return "delivery: this program takes no plugins; skill or append"
+        return servers_unfit(spec)
 
     @property
     def pastes_skills(self) -> bool:

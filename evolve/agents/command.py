@@ -122,7 +122,8 @@ class Command:
 
 def _for_file(name: str, ask: Ask) -> Ask:
     """Return what a file of the home may hold: no token, and appended text that its format can take."""
-    text = json.dumps(ask.appended, ensure_ascii=False)[1:-1] if name.endswith(".json") else ask.appended
+    quoted = name.endswith((".json", ".toml", ".yaml", ".yml"))
+    text = json.dumps(ask.appended, ensure_ascii=False)[1:-1] if quoted else ask.appended
     return replace(ask, token="", appended=text)
 
 

@@ -18,6 +18,7 @@ from evolve.agents.phases import (
     WHOLE,
     Earlier,
     Phase,
+    broken_template,
     forbidden_changes,
     prompt_of,
     read_artifact,
@@ -142,9 +143,6 @@ class ContainedAgent:
         phases = self.phases
         if session.warm_up:
             phases = (replace(phases[0], spec=WARM_UP, template="{{ task }}"),)
-        refusal = phases[0].adapter.refuses(session.work)
-        if refusal is not None:
-            return SessionEnd("", Usage(), ErrorKind.CONTAMINATED, refusal)
         before = "" if session.task.replies else foreign_tree_digest(session.work)
         began = time.monotonic()
         earlier: dict[str, Earlier] = {}
@@ -177,6 +175,8 @@ class ContainedAgent:
         self, phase: Phase, session: Session, tapes: _Tapes, earlier: dict[str, Earlier], left_s: float
     ) -> _Ended:
         """Run one session, and see what it left and what it changed."""
+        if (refusal := phase.adapter.refuses(session.work)) is not None:
+            return _Ended(Verdict(ErrorKind.CONTAMINATED, refusal))
         room = session.own / f"phase-{phase.spec.name}"
         artifacts = room / "artifact"
         for folder in (room, room / "home", room / "gateway", room / "treatment", artifacts):
@@ -223,9 +223,16 @@ class ContainedAgent:
         }
         prompt.write_text(prompt_of(phase, session.task, places, found), encoding="utf-8")
         shown = frozenset() if adapter.pastes_skills else frozenset(one.name for one in session.skills.iterdir())
-        watch = {folder.name: _longest_line(folder) for folder in session.skills.iterdir()}
+        watch = _telling_lines(session.skills, session.task.prompt)
         with Gateway(
-            room / "gateway", self.upstream, phase.limits, self._cost, watch, tapes.recorder, tapes.player
+            room / "gateway",
+            self.upstream,
+            phase.limits,
+            self._cost,
+            watch,
+            tapes.recorder,
+            tapes.player,
+            self.settings["model"],
         ) as gateway:
             ask = Ask(places, gateway.token, self._appended(adapter, session.skills))
             treatment = adapter.treat(ask, session.skills, room / "treatment", home)
@@ -249,13 +256,17 @@ class ContainedAgent:
         account = gateway.account
         output = read_below(room, out.name, LARGEST_OUTPUT) or b""
         heard = hear(adapter, output, home, shown)
+        # What the program says is said by a process that the session's own could imitate; the gateway's word is not.
+        heard = replace(heard, skills_used=heard.skills_used & account.seen)
         if not adapter.proves_skill_use:
             heard = replace(heard, skills_used=frozenset(account.seen))
             if heard.finished and heard.failure is None:  # some call an error of the provider their reply
                 heard = replace(heard, failure=account.last_failure)
         verdict = conclude(heard, end, account, _last_words(err))
+        if verdict.kind is None and adapter.pastes_skills and session.expects not in {None, *account.seen}:
+            verdict = Verdict(ErrorKind.CONTAMINATED, f"the pasted skill {session.expects} never reached the model")
         if verdict.kind is None:
-            verdict = read_back(account, self.settings["model"], self.settings.get("effort"))
+            verdict = read_back(account, self.settings.get("effort"))
         usage = self._usage(heard, end, account)
         return _Ended(verdict, usage, heard.reply, output, _errors(err), heard.skills_used)
 
@@ -304,7 +315,7 @@ class ContainedAgent:
         if task.kind == "edit" and all(phase.spec.changes_nothing for phase in self.phases):
             names = ", ".join(phase.spec.name for phase in self.phases)
             return f"it asks for changed files, and no phase ({names}) may change the workspace"
-        return None
+        return broken_template(self.phases, task)
 
     def worst_cost_micros(self, limits: Limits, prompt_bytes: int) -> int | None:
         """Return the money limits of all phases together: the gateway makes no call that could pass one."""
@@ -371,14 +382,23 @@ def _sum(usages: list[Usage]) -> Usage:
     return Usage(**totals)
 
 
-def _longest_line(skill: Path) -> str:
-    """Return the line by which a skill's body is told in what is sent to the model."""
-    try:
-        text = (skill / SKILL_FILE).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
-    body = split_frontmatter(text)[1]
-    return max(body.splitlines(), key=len, default="").strip()
+def _telling_lines(skills: Path, prompt: str) -> dict[str, str]:
+    """Return, by skill, the line by which its body is told in what is sent to the model.
+
+    The longest that stands neither in a description, which is sent unasked, nor in the prompt, nor in another skill.
+    """
+    texts = {}
+    for folder in sorted(skills.iterdir()):
+        data = read_below(folder, SKILL_FILE, LARGEST_OUTPUT) or b""
+        texts[folder.name] = split_frontmatter(data.decode("utf-8", errors="replace"))
+    found = {}
+    for name, (_, body) in texts.items():
+        elsewhere = "\n".join([prompt, *(head for head, _ in texts.values())])
+        elsewhere += "\n".join(other for skill, (_, other) in texts.items() if skill != name)
+        lines = sorted((line.strip() for line in body.splitlines()), key=len, reverse=True)
+        telling = (line for line in lines if line and line not in elsewhere)
+        found[name] = next(telling, lines[0] if lines else "")
+    return found
 
 
 def _digest_or_none(work: Path) -> str | None:

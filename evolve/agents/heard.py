@@ -58,14 +58,9 @@ def not_invoked(used: frozenset[str], expects: str) -> Verdict:
     return Verdict() if expects in used else Verdict(ErrorKind.SKILL_NOT_INVOKED, f"it never loaded {expects}")
 
 
-def read_back(account: Account, model: str, effort: str | None) -> Verdict:
-    """Compare what was really asked for with what was declared."""
-    models = sorted({exchange.model for exchange in account.exchanges})
-    if not models:
-        return Verdict()
-    if model not in models:
-        return Verdict(ErrorKind.CONTAMINATED, f"it asked the model {', '.join(models)}, not {model}")
-    if effort is None or account.efforts == {effort}:
+def read_back(account: Account, effort: str | None) -> Verdict:
+    """Compare what was really asked for with what was declared; the gateway lets no other model be asked at all."""
+    if effort is None or not account.exchanges or account.efforts == {effort}:
         return Verdict()
     asked = ", ".join(sorted(account.efforts)) or "none"
     return Verdict(ErrorKind.CONTAMINATED, f"the model was asked for the effort {asked}, not {effort}")
@@ -89,6 +84,12 @@ def conclude(heard: Heard, end: BoxEnd, account: Account, stderr: str) -> Verdic
         return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, f"its output cannot be read: {heard.unreadable}")
     if heard.foreign is not None:
         return Verdict(ErrorKind.CONTAMINATED, heard.foreign)
+    if account.foreign is not None:
+        return Verdict(
+            ErrorKind.CONTAMINATED, f"it asked for the model {account.foreign}, which is not the declared one"
+        )
+    if (outage := _outage(end, account)) is not None:
+        return Verdict(ErrorKind.SESSION_ERROR, outage)
     if end.stop in (Stop.WALL, Stop.IDLE):
         return Verdict(ErrorKind.AGENT_TIMEOUT, f"the {end.stop} was reached after {end.wall_s:.0f} s")
     if end.stop is not None:
@@ -97,12 +98,26 @@ def conclude(heard: Heard, end: BoxEnd, account: Account, stderr: str) -> Verdic
     if limit is not None:
         return Verdict(ErrorKind.AGENT_LIMIT, limit)
     if not heard.started or not heard.finished or heard.failure is not None or end.exit_code != 0:
-        return Verdict(ErrorKind.SESSION_ERROR, _why_it_failed(heard, end, stderr))
+        return Verdict(ErrorKind.SESSION_ERROR, account.unreachable or _why_it_failed(heard, end, stderr))
+    if not account.answered:
+        why = account.unreachable or "no call of the model was ever answered"
+        return Verdict(ErrorKind.SESSION_ERROR, why)
     if heard.tokens is not None and not heard.tokens.sound:
         return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, "its account of tokens does not add up")
     if (differs := _difference(heard, account)) is not None:
         return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, differs)
     return Verdict()
+
+
+def _outage(end: BoxEnd, account: Account) -> str | None:
+    """Return why the end is the provider's doing: it failed to the last, or was silent when patience ended."""
+    if account.outage is not None:
+        return account.unreachable or account.outage
+    if end.stop in (Stop.WALL, Stop.IDLE) and account.last_failure is not None and not account.open:
+        return f"{account.unreachable or account.last_failure}, until the {end.stop} was reached"
+    if end.stop is Stop.IDLE and account.open:
+        return f"the provider was silent until the {end.stop} was reached after {end.wall_s:.0f} s"
+    return None
 
 
 def _why_it_failed(heard: Heard, end: BoxEnd, stderr: str) -> str:

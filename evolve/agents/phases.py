@@ -89,34 +89,36 @@ def check_templates(phases: Iterable[Phase]) -> None:
         InputError: A template cannot be rendered; the message names the phase.
 
     """
-    from jinja2 import TemplateError
+    if (fault := broken_template(phases, ANY_TASK)) is not None:
+        hint = "it may use task, kind, work, artifact, and earlier.<phase>.path and .text of phases before it"
+        raise InputError(f"evolve.yaml: phases: {fault}", hint=hint, code="broken-template")
 
+
+def broken_template(phases: Iterable[Phase], task: Task) -> str | None:
+    """Return which phase cannot be asked about a task, and why; a template may fail in any way that Python knows."""
     earlier: dict[str, Earlier] = {}
     for phase in phases:
         try:
-            prompt_of(phase, ANY_TASK, Places(), earlier)
-        except (TemplateError, TypeError, ValueError) as error:
-            raise InputError(
-                f"evolve.yaml: phases: {phase.spec.name}: its template {phase.spec.template!r}: {error}",
-                hint="it may use task, work, artifact, and earlier.<phase>.path and .text of phases before it",
-                code="broken-template",
-            ) from error
+            prompt_of(phase, task, Places(), earlier)
+        except Exception as error:
+            return f"{phase.spec.name}: its template {phase.spec.template!r}: {error or type(error).__name__}"
         if phase.spec.artifact is not None:
             earlier[phase.spec.name] = Earlier(f"{EARLIER}/{phase.spec.name}/{phase.spec.artifact}", "a text")
+    return None
 
 
 def work_entries(work: Path) -> dict[str, str]:
-    """Return a digest of every file, link, folder and executable bit of a workspace, by path.
+    """Return a digest of every file, link, folder and mode of a workspace, by path.
 
     Raises:
         InputError: It holds what cannot be read.
 
     """
-    entries = (foreign_entry(work, path, status) for path, status in foreign_files(work, folders=True))
-    return {
-        path: sha256_bytes(kind + (b"1" if executable else b"0") + content)
-        for path, kind, executable, content in entries
-    }
+    found = {}
+    for path, status in foreign_files(work, folders=True):
+        _, kind, _, content = foreign_entry(work, path, status)
+        found[path] = sha256_bytes(b"%s %o " % (kind, status.st_mode) + content)
+    return found
 
 
 def forbidden_changes(before: Mapping[str, str], after: Mapping[str, str], allowed: tuple[str, ...]) -> list[str]:

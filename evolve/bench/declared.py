@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from evolve.agents.base import Agent
 from evolve.bench.arms import PlanArm, incumbent_arm
 from evolve.bench.compress import compress
-from evolve.errors import InputError
+from evolve.errors import EvolveError, InputError
 from evolve.overlays import apply_overlay, read_overlay
 from evolve.records.agent import SUBJECT, AgentSpec
 from evolve.records.arm import SHIPPED_ARMS, ArmSpec
@@ -105,7 +106,10 @@ class DeclaredArms:
             return compressed_skill(name, skill)
         if spec.overlay is None:
             return skill
-        overlay = read_overlay(self.workspace.root / spec.overlay, self.workspace.skills())
+        try:
+            overlay = read_overlay(self.workspace.root / spec.overlay, self.workspace.skills())
+        except InputError as error:
+            raise InputError(f"evolve.yaml: arms.{name}.overlay: {error.message}", code=error.code) from error
         if overlay.skill != skill.name:
             raise InputError(
                 f"evolve.yaml: arms.{name}.overlay: {spec.overlay} is about {overlay.skill}, not {skill.name}",
@@ -115,7 +119,11 @@ class DeclaredArms:
 
     def _agent(self, name: str, spec: AgentSpec) -> Agent:
         if name not in self._agents:
-            self._agents[name] = self.build(spec)
+            try:
+                self._agents[name] = self.build(spec)
+            except EvolveError as error:
+                told = re.sub(r"^evolve\.yaml: (agent\.)?", f"evolve.yaml: arms.{name}.", error.message)
+                raise type(error)(told, hint=error.hint, code=error.code) from error
         return self._agents[name]
 
 

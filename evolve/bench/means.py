@@ -12,6 +12,7 @@ from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.bench.arms import PlanArm
 from evolve.bench.cell import Attempt, Room, run_cell
 from evolve.bench.ground import Ground
+from evolve.bench.identity import cell_identity
 from evolve.bench.progress import Progress
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_json
@@ -94,6 +95,9 @@ class Workshop:
         at_hand = (task.task_sha256, task.oracle_sha256, arm.fingerprint)
         if at_hand != (identity.task_sha256, identity.oracle_sha256, identity.fingerprint):
             raise EvidenceFault(f"cell {cell.index}: task or skill is not the planned one", code="cell-mismatch")
+        agent = self._means.agent_of(arm).identity
+        if cell_identity(task, arm.fingerprint, agent, self._means.sandbox, identity.run).sandbox != identity.sandbox:
+            raise EvidenceFault(f"cell {cell.index}: not contained as it was planned", code="cell-mismatch")
         return task, arm
 
     def prepare(self, cell: PlannedCell) -> None:

@@ -16,6 +16,7 @@ from evolve.bench.declared import DeclaredArms
 from evolve.bench.estimate import History, Totals, totals
 from evolve.bench.forecast import Forecast, forecast
 from evolve.bench.ground import Grounds
+from evolve.bench.identity import cell_identity
 from evolve.bench.journal import JOURNAL_FILE, read_state
 from evolve.bench.means import Means
 from evolve.bench.measured import stream_rows
@@ -70,6 +71,8 @@ class Bench:
         for group in groups:
             for arm in group.arms:
                 self._refuse_unfit(arm, group)
+        for group in groups:
+            self._refuse_twins(group)
         groups = tuple(replace(group, tasks=tuple(map(self.grounds.stood, group.tasks))) for group in groups)
         return SweepRequest(
             purpose=purpose,
@@ -79,6 +82,18 @@ class Bench:
             agent=self.agent.identity,
             sandbox=self.sandbox,
         )
+
+    def _refuse_twins(self, group: Group) -> None:
+        """Refuse two arms of one text and one agent: rows of one would stand in for the other's."""
+        seen: dict[str, str] = {}
+        for arm in group.arms:
+            key = sha256_json([arm.fingerprint, arm.agent_identity(self.agent.identity)])
+            if key in seen:
+                hint = "give one of them something that can change an outcome, or leave it out"
+                raise InputError(
+                    f"arms {seen[key]} and {arm.name} differ in nothing that counts", hint=hint, code="no-difference"
+                )
+            seen[key] = arm.name
 
     @cached_property
     def grounds(self) -> Grounds:
@@ -155,8 +170,8 @@ class Bench:
                 for task in group.tasks:
                     if means.worst_of(task, arm) is None:
                         raise InputError(
-                            f"--max-usd: nobody can say what a cell of {task.id} may cost",
-                            hint="give the model a price in evolve.yaml: price: {input_usd: …, output_usd: …}",
+                            f"--max-usd: nobody can say what a cell of {task.id} may cost (arm {arm.name})",
+                            hint="in evolve.yaml: price: {input_usd: …, output_usd: …} of the model; max_usd of a program",
                             code="unknown-price",
                         )
 
@@ -218,6 +233,9 @@ class Bench:
             task = self.corpus.get(cell.identity.task)
             if (task.task_sha256, task.oracle_sha256) != (cell.identity.task_sha256, cell.identity.oracle_sha256):
                 raise _changed(folder, f"task {task.id}")
+            here = cell_identity(task, cell.identity.fingerprint, plan.agent_of(cell.arm), self.sandbox, 0).sandbox
+            if here != cell.identity.sandbox:
+                raise _changed(folder, "what contains agents and graders")
             if self.grounds.of(task).digest != cell.identity.beginning_sha256:
                 raise _changed(folder, f"what task {task.id} begins with")
         if plan.agent != self.agent.identity:

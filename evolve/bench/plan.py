@@ -55,6 +55,7 @@ class SweepRequest:
             [[task.id, task.task_sha256, task.oracle_sha256] for group in self.groups for task in group.tasks],
             [self.purpose, self.context, self.runs, self.agent],
             cell_identity(self.groups[0].tasks[0], "0" * 64, self.agent, self.sandbox, 0).runtime_sha256,
+            self.sandbox.name,
         ]
         names = {arm.skill.name for arm in self.arms}
         name = next(iter(names)) if len(names) == 1 else "all-skills"
@@ -80,9 +81,35 @@ def balanced_orders(arms: int, blocks: int, rng: random.Random) -> list[list[int
     """
     base = list(range(arms))
     rng.shuffle(base)
-    shifts = [block % arms for block in range(blocks)]
-    rng.shuffle(shifts)
-    return [base[shift:] + base[:shift] for shift in shifts]
+    turns = [(block % arms, (block // arms) % 2 == 1) for block in range(blocks)]
+    rng.shuffle(turns)
+    orders = []
+    for shift, backwards in turns:
+        rotated = base[shift:] + base[:shift]
+        # Backwards every other time round, so that of any two arms each goes before the other equally often.
+        orders.append([rotated[0], *reversed(rotated[1:])] if backwards else rotated)
+    return orders
+
+
+def orders_of(group: Group, blocks: int, rng: random.Random) -> list[list[int]]:
+    """Return the order of a group's arms in each block.
+
+    Comparators go before or after the others in turn, never between them: incumbent and candidate run next to each
+    other, and neither is closer to the comparators more often.
+    """
+    beside = [number for number, arm in enumerate(group.arms) if arm.role is Role.COMPARATOR]
+    compared = [number for number in range(len(group.arms)) if number not in beside]
+    if not beside or not compared:
+        return balanced_orders(len(group.arms), blocks, rng)
+    first = balanced_orders(len(compared), blocks, rng)
+    others = balanced_orders(len(beside), blocks, rng)
+    after = [block % 2 == 0 for block in range(blocks)]
+    rng.shuffle(after)
+    orders = []
+    for pair, rest, last in zip(first, others, after, strict=True):
+        ours, theirs = [compared[place] for place in pair], [beside[place] for place in rest]
+        orders.append(ours + theirs if last else theirs + ours)
+    return orders
 
 
 def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
@@ -91,7 +118,7 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
         rng = random.Random(f"{seed}-{number}")
         tasks = list(group.tasks)
         blocks = [(run, task) for run in range(request.runs) for task in rng.sample(tasks, len(tasks))]
-        orders = balanced_orders(len(group.arms), len(blocks), rng)
+        orders = orders_of(group, len(blocks), rng)
         first_runs = {
             (task.id, arm.name): cell_identity(task, fingerprint, agent, request.sandbox, 0)
             for arm, fingerprint, agent in (

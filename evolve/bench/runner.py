@@ -24,7 +24,7 @@ from evolve.digest import sha256_bytes, sha256_file
 from evolve.errors import BudgetExhausted, EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import write_atomic, writer_lock
 from evolve.records.base import jsonl_bytes, read_json, write_json
-from evolve.records.kinds import KIND_FACTS
+from evolve.records.kinds import KIND_FACTS, ErrorKind, Role
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
@@ -152,7 +152,7 @@ class _Sweep:
             frontier = _Frontier(books, self.options.enough)
             if not frontier.advance():
                 rest = self._scheduler(executor, lambda cell, _: frontier.advance(cell))
-                rest.breaker.streak = first.breaker.streak
+                rest.breaker.streak, rest.breaker.by_arm = first.breaker.streak, first.breaker.by_arm
                 rest.run(books.to_pay())
                 if frontier.stopped_at is None:
                     self._raise_if_stopped(rest.breaker)
@@ -176,7 +176,10 @@ class _Sweep:
         return Scheduler(
             executor=executor,
             books=self.books,
-            breaker=Breaker(self.books.plan.outage_streak),
+            breaker=Breaker(
+                self.books.plan.outage_streak,
+                comparators_count=all(arm.role is Role.COMPARATOR for arm in self.books.plan.arms),
+            ),
             budget=self.options.budget,
             max_attempts=self.books.plan.max_attempts,
             worst_micros=self.means.worst_micros,
@@ -192,10 +195,15 @@ class _Sweep:
             end = workshop.warm_up(cell)
             self.books.enter_warm_up(token, end)
             self.options.budget.book(self.books.state.spent[-1].cost_usd_micros)
-            if end.refused:
+            if end.kind is ErrorKind.CONTAMINATED and self._is_of_the_pair(cell):
+                raise self._outage(f"the warm-up of arm {cell.arm} is contaminated: {end.detail}")
+            if end.refused and self._is_of_the_pair(cell):
                 raise self._outage(f"the provider refuses: {end.detail}")
             if end.kind is not None and KIND_FACTS[end.kind].systemic:
                 self.means.progress.note(f"the warm-up of arm {cell.arm} failed ({end.kind}: {end.detail}); going on")
+
+    def _is_of_the_pair(self, cell: PlannedCell) -> bool:
+        return cell.role is not Role.COMPARATOR or all(arm.role is Role.COMPARATOR for arm in self.books.plan.arms)
 
     def _outage(self, reason: str) -> EnvironmentFault:
         return EnvironmentFault(reason, hint=f"mend the cause, then: {resume_command(self.books.plan)}", code="outage")

@@ -13,8 +13,8 @@ from evolve.records.base import read_json
 from evolve.records.plan import Plan
 
 
-def latest_unfinished_sweep(sweeps: Path, undecided: Collection[str]) -> Path | None:
-    """Return the sweep whose journal was written last among those that did not come to their end.
+def unfinished_sweeps(sweeps: Path, undecided: Collection[str]) -> list[Path]:
+    """Return the sweeps that did not come to their end, the one whose journal was written last first.
 
     Sweeps that a generation began for itself are left to that generation.
 
@@ -24,13 +24,15 @@ def latest_unfinished_sweep(sweeps: Path, undecided: Collection[str]) -> Path | 
 
     """
     journals = sorted(sweeps.glob(f"*/{JOURNAL_FILE}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    found = []
     for path in journals:
         try:
             if path.parent.name in undecided:
-                return path.parent
+                found.append(path.parent)
+                continue
             by_hand = generation_of(read_json(Plan, path.with_name(PLAN_FILE))) is None
             if by_hand and not read_state(path).finished:
-                return path.parent
+                found.append(path.parent)
         except EvolveError:
             continue
-    return None
+    return found

@@ -19,7 +19,7 @@ from evolve.errors import InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import build_model
 from evolve.records.agent import AgentSpec
-from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
+from evolve.sandbox.choose import UNSAFE_HOST_NOTE, Uncontainable, choose_sandbox, require_containment
 from evolve.sandbox.host_box import HostBox
 from evolve.workspace import Workspace
 
@@ -66,6 +66,8 @@ def opened_bench(
     sandbox = choose_sandbox(unsafe_host=options.unsafe_host)
     if options.unsafe_host:
         progress.note(f"WARNING: {UNSAFE_HOST_NOTE}")
+        if not isinstance(choose_sandbox(), Uncontainable):
+            progress.note("bubblewrap works here: without --unsafe-host everything is contained")
     require_containment(sandbox, needed=any(task.needs_containment for task in corpus.tasks))
     box = HostBox() if options.unsafe_host else None
     faults, tested = check_unchecked(corpus, skills, sandbox, workspace.sweeps.parent / ".checked.json")

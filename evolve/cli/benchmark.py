@@ -34,11 +34,13 @@ def command(
 ) -> int:
     """Measure an overlay against the incumbent, paired, on the sealed tasks; decide; write the evidence.
 
+    With --unsafe-host the look is spent all the same, and its rows are never promoted.
+
     With --with (and rivals in evolve.yaml) comparators are measured beside the two; they are shown, and decide
     nothing. ARM is an arm of evolve.yaml, or one that ships: no-skill, brief, compressed and others.
 
     The look is entered in promotion/ledger.jsonl before the first cell. The same overlay against the same
-    incumbent is measured once; asking again shows what was decided.
+    incumbent, with the same comparators, is measured once; asking again shows what was decided.
 
     Example: evolve benchmark overlays/purchase-json-demonstrate-1a2b3c4d
     """
@@ -69,7 +71,9 @@ def command(
         bench.progress.note(f"the arm {arm} could not be measured: most of its cells are void")
     value = {"evidence": folder, "decision": evidence.promotion.decision.json_value()}
     text = f"{decision_text(evidence.promotion.decision)}\nevidence: {folder}"
-    if evidence.promotion.decision.outcome == "promote":
+    if evidence.promotion.decision.outcome == "promote" and limits["unsafe_host"]:
+        text += "\nnot promotable: measured with --unsafe-host; contained, it is another look"
+    elif evidence.promotion.decision.outcome == "promote":
         text += f"\nnext: evolve promote {overlay}"
     emit(value, text, as_json=as_json)
     return ExitCode.BROKEN if unusable_arms(evidence) else ExitCode.DONE

@@ -49,6 +49,8 @@ def command(
 
     Example: evolve measure incumbent no-skill brief --skill purchase-json
     """
+    from evolve.bench.journal import JOURNAL_FILE, read_state
+
     workspace = here()
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         request = _request(bench, dict.fromkeys(arms or (INCUMBENT,)), skill, split, runs)
@@ -60,13 +62,24 @@ def command(
             forecasts, totals = bench.forecast(request, plan, None)
             emit(plan_value(plan, forecasts, totals), plan_text(forecasts, totals), as_json=as_json)
             return ExitCode.DONE
+        before = read_state(workspace.sweeps / plan.sweep / JOURNAL_FILE)
+        if before.finished:
+            bench.progress.note(
+                f"measured already, on {plan.created_at:%Y-%m-%d}: nothing is paid again; --runs gives more"
+            )
         result = bench.run(request, plan)
+    from evolve.cli.plans import money
+
     names = [arm.name for arm in request.arms]
     figures = {name: _figures([row for row in result.rows if row.arm == name]) for name in names}
     folder = workspace.relative(result.folder)
     header = ["arm", "resolved", "failed", "void", "input", "output", "turns", "cost"]
     lines = [table([[name, *_shown(figures[name])] for name in names], header)]
     lines.append(f"{len(request.groups[0].tasks)} {split} tasks x {runs} runs; tokens and turns are medians a cell")
+    if result.spent:
+        costs = [one.cost_usd_micros for one in result.spent]
+        known = None if None in costs else sum(cost or 0 for cost in costs)
+        lines.append(f"beside the cells, {len(result.spent)} warm-ups and lost attempts: at most {money(known)}")
     lines += [f"{name}: {_kinds(figures[name])}" for name in names if figures[name]["kinds"]]
     lines.append(f"sweep: {folder}")
     emit({"sweep": folder, "arms": figures}, "\n".join(lines), as_json=as_json)

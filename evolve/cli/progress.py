@@ -43,7 +43,8 @@ def outcome(row: Row, details: str | None = None) -> str:
         return "resolved"
     how = f"{'void' if row.void else 'failed'}: {row.kind}"
     if row.kind in GRADED and not row.detail:
-        return how
+        failed = next((o.failed_check for o in (row.verify, row.oracle) if o is not None and o.failed_check), None)
+        return f"{how}: {failed}" if failed else how
     cause = f": {row.detail}" if row.detail else ""
     return f"{how}{cause} (see {details})" if details else f"{how}{cause}"
 

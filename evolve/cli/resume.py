@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evolve.cli.opening import here, open_bench
-from evolve.cli.output import emit, json_option
+from evolve.cli.output import emit, json_option, say
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
+
+NOTHING = "nothing is unfinished"
 
 if TYPE_CHECKING:
     from evolve.bench.measure import Bench
@@ -57,20 +59,41 @@ def command(what: str | None, stop_when_decided: bool, as_json: bool, **limits: 
 
 def _resume_sweep(workspace: Workspace, name: str | None, options: RunOptions, *, early: bool, as_json: bool) -> None:
     from evolve.bench.books import PLAN_FILE
-    from evolve.bench.unfinished import latest_unfinished_sweep
+    from evolve.bench.unfinished import unfinished_sweeps
     from evolve.promote.ledger import read_ledger, undecided_sweeps
 
     undecided = undecided_sweeps(read_ledger(workspace.promotion))
-    folder = workspace.sweeps / name if name else latest_unfinished_sweep(workspace.sweeps, undecided)
-    if folder is None:
-        emit({"resumed": None}, "nothing is unfinished", as_json=as_json)
+    if name is None:
+        _resume_any(workspace, unfinished_sweeps(workspace.sweeps, undecided), options, early=early, as_json=as_json)
         return
+    folder = workspace.sweeps / name
     if not (folder / PLAN_FILE).exists():
         if folder.is_dir():
             raise InputError(f"{folder}: its {PLAN_FILE} is gone", hint="bring it back; the journal alone is no plan")
         raise InputError(f"{name}: no generation and no sweep of this name", hint="evolve resume, without a name")
     with open_bench(workspace, as_json=as_json, options=options) as (bench, _):
         _finish(workspace, bench, folder, early=early, as_json=as_json)
+
+
+def _resume_any(workspace: Workspace, folders: list[Path], options: RunOptions, *, early: bool, as_json: bool) -> None:
+    """Finish the newest sweep that can be; those whose skill, task or agent has changed since are named and left."""
+    left = []
+    for folder in folders:
+        try:
+            with open_bench(workspace, as_json=as_json, options=options) as (bench, _):
+                _finish(workspace, bench, folder, early=early, as_json=as_json)
+            return
+        except InputError as error:
+            if error.code != "sweep-outdated":
+                raise
+            left.append(error.message)
+    for text in left:
+        say(f"left as it is: {text}", err=True)
+    emit(
+        {"resumed": None, "left": left},
+        "nothing that is unfinished can be resumed" if left else NOTHING,
+        as_json=as_json,
+    )
 
 
 def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as_json: bool) -> None:

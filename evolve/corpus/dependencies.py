@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evolve.digest import foreign_files, foreign_tree_digest, sha256_json
+from evolve.digest import foreign_tree_digest, sha256_json, stat_digest
 from evolve.errors import EnvironmentFault, InputError
 from evolve.files import write_atomic, writer_lock
 from evolve.hostile import remove_tree
@@ -58,20 +57,12 @@ class Dependencies:
                 hint="make it first, as by python -m venv or npm ci",
                 code="no-dependency",
             )
-        folder = self.workspace.beginnings / "dependencies" / _stat_key(source)[:32]
+        folder = self.workspace.beginnings / "dependencies" / sha256_json([str(source), stat_digest(source)])[:32]
         with writer_lock(folder.with_suffix(".lock"), f"the dependency {source}", wait_s=3600):
             if not (folder / SEAL).exists():
                 _copy(source, folder)
             digest = (folder / SEAL).read_text("ascii")
         return Frozen(dependency.path, folder / TREE, digest, dependency.caches)
-
-
-def _stat_key(source: Path) -> str:
-    """Return what names a folder's present state without reading it: paths, sizes, times, targets of links."""
-    listed: Mapping[str, list[object]] = {
-        path: [status.st_size, status.st_mtime_ns, status.st_mode] for path, status in foreign_files(source)
-    }
-    return sha256_json([str(source), {path: [str(part) for part in parts] for path, parts in listed.items()}])
 
 
 def _copy(source: Path, folder: Path) -> None:

@@ -132,7 +132,7 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     look = next((found for found in entries if found.digest() == promotion.ledger.entry_sha256), None)
     if entry is None or look is None or entry.evidence_sha256 != evidence.promotion_sha256:
         raise _refuse("not-in-ledger", "the ledger does not know this evidence")
-    number = ledger.next_look(entries[: look.seq], look.skill, look.sealed_tasks)
+    number = ledger.next_look(entries[: look.seq], look.skill, look.sealed_tasks, look.texts)
     if number != look.look or look.alpha != alpha_at(number, promotion.policy.alpha):
         raise _refuse("wrong-look", f"this was look {number} at its sealed tasks, and was decided as look {look.look}")
 

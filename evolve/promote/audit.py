@@ -183,10 +183,18 @@ def _ledger_findings(
     if decision is not None:
         yield compare(file, f"outcome of {name}", promotion.decision.outcome, decision.outcome)
     if look is not None:
-        expected = ledger.next_look(entries[: look.seq], promotion.skill, [task.task for task in promotion.sealed])
+        tasks = [task.task for task in promotion.sealed]
+        expected = ledger.next_look(entries[: look.seq], promotion.skill, tasks, look.texts)
+        yield compare(file, f"texts seen by the look of {name}", _texts(promotion), look.texts)
         yield compare(file, f"number of the look of {name}", expected, promotion.ledger.look)
         yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
+
+
+def _texts(promotion: Promotion) -> int:
+    """Return how many texts of the skill were seen beside the incumbent's."""
+    own = {arm.skills.get(promotion.skill) for arm in promotion.arms if arm.role is Role.INCUMBENT}
+    return len({arm.skills.get(promotion.skill) for arm in promotion.arms} - own - {None})
 
 
 def audit_ledger(promotion_root: Path) -> tuple[tuple[LedgerEntry, ...], Finding]:

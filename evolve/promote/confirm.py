@@ -85,6 +85,12 @@ class Confirmation:
         group = Group(arms=(incumbent, candidate_arm(incumbent, self.overlay), *rivals), tasks=self.sealed)
         return self.bench.request("sealed", SEALED_CONTEXT, (group,), self.bench.policy.min_runs)
 
+    @property
+    def texts(self) -> int:
+        """How many texts of the skill this look sees beside the incumbent's."""
+        arms = self.request().arms
+        return len({arm.skill.files.digest for arm in arms if arm.expects} - {self.incumbent.files.digest})
+
     def plan(self, *, reuse: bool | str = True) -> Plan:
         """Return the plan; nothing is paid for or written."""
         return self.bench.plan(self.request(), reuse=reuse)
@@ -118,7 +124,7 @@ class Confirmation:
         ids = tuple(task.id for task in self.sealed)
         entries = self._ledger.read()
         open_look = find_entry(entries, "look", self.request().sweep_id())
-        look = open_look.look if open_look else next_look(entries, self.incumbent.name, ids)
+        look = open_look.look if open_look else next_look(entries, self.incumbent.name, ids, self.texts)
         return _hopeless(len(ids), look, self.bench.policy)
 
     def refusal(self) -> str | None:
@@ -173,6 +179,7 @@ class Confirmation:
             sweep=plan.sweep,
             sealed_sha256=sealed_digest(self.sealed),
             sealed_tasks=tuple(task.id for task in self.sealed),
+            texts=self.texts,
         )
         again = self.bench.begin(plan, (self.overlay,))  # first, so that a kill between the two costs no look
         look = self._ledger.record_look(self.bench.policy, new, again=again)

@@ -69,7 +69,7 @@ class Ledger:
             known = find_entry(entries, "look", look.sweep)
             if known is not None and not again:
                 return known
-            number = next_look(entries, look.skill, look.sealed_tasks)
+            number = next_look(entries, look.skill, look.sealed_tasks, look.texts)
             entry = LedgerEntry(
                 seq=0,
                 at=datetime.now(UTC),
@@ -100,6 +100,7 @@ class NewLook:
     sweep: str
     sealed_sha256: str
     sealed_tasks: tuple[str, ...]
+    texts: int = 1
 
 
 def workspace_ledger(workspace: Workspace) -> Ledger:
@@ -131,10 +132,15 @@ def find_entry(entries: tuple[LedgerEntry, ...], kind: str, sweep: str) -> Ledge
     return next((entry for entry in reversed(entries) if entry.entry == kind and entry.sweep == sweep), None)
 
 
-def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_tasks: Collection[str]) -> int:
-    """Return which look the next would be, counted from 1: every earlier one at any of these tasks counts."""
+def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_tasks: Collection[str], texts: int = 1) -> int:
+    """Return which look the next would be, counted from 1.
+
+    Every text of the skill that was seen at any of these tasks counts, whether it was to be promoted or only shown
+    beside: who sees three and promotes the best has looked three times.
+    """
     wanted = set(sealed_tasks)
-    return 1 + sum(e.entry == "look" and e.skill == skill and not wanted.isdisjoint(e.sealed_tasks) for e in entries)
+    looks = (e for e in entries if e.entry == "look" and e.skill == skill)
+    return texts + sum(look.texts for look in looks if not wanted.isdisjoint(look.sealed_tasks))
 
 
 def undecided_sweeps(entries: tuple[LedgerEntry, ...]) -> set[str]:

@@ -25,6 +25,7 @@ class LedgerEntry(Record):
     sealed_sha256: Digest = Field(description="Digest of the sealed tasks and oracles looked at.")
     sealed_tasks: tuple[Identifier, ...] = Field(description="Their ids; a look at any of them counts for the next.")
     policy_sha256: Digest = Field(description="The policy that the look was begun under.")
+    texts: int = Field(default=1, ge=1, description="Texts of the skill that are seen: each counts as a look.")
     look: int = Field(ge=1, description="The how-manieth look of this skill at any of these sealed tasks.")
     alpha: float = Field(description="The level granted to this look.")
     outcome: Outcome | None = None

@@ -22,6 +22,7 @@ from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import base_python
 from evolve.sandbox.bubblewrap import READ_ONLY_PROC, SYSTEM_FOLDERS
 from evolve.sandbox.disk import DiskMeter
+from evolve.sandbox.hidden import hiding
 
 WORK, HOME, GATEWAY, PORT = "/box/work", "/box/home", "/box/gateway", 8787
 INSIDE, PROMPT, SOCKET = "/box/inside.py", "/box/prompt", "model.sock"
@@ -174,6 +175,7 @@ class BubblewrapBox:
             argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
         argv += ["--proc", "/proc", *READ_ONLY_PROC, "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/dev/shm"]
         argv += ["--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+        argv += hiding((*SYSTEM_FOLDERS, sys.base_prefix))
         argv += ["--ro-bind" if job.work_read_only else "--bind", str(job.work), WORK]
         argv += ["--bind", str(job.home), HOME, "--ro-bind", str(job.gateway), GATEWAY]
         argv += ["--ro-bind", str(Path(__file__).with_name("inside.py")), INSIDE, "--ro-bind", str(job.prompt), PROMPT]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox.base import Completed, Job, base_python, kill_group, run_contained
+from evolve.sandbox.hidden import hiding
 from evolve.scratch import short_lived
 
 STARTED = b"started\n"
@@ -71,6 +72,7 @@ class Bubblewrap:
             argv += ["--ro-bind", sys.base_prefix, sys.base_prefix]
         argv += ["--proc", "/proc", *READ_ONLY_PROC, "--dev", "/dev", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
         argv += ["--size", str(SHM_BYTES), "--tmpfs", "/tmp"]
+        argv += hiding((*SYSTEM_FOLDERS, sys.base_prefix))
         argv += ["--ro-bind", str(job.folder), "/work"]
         for inside, path in job.inside.items():
             argv += ["--ro-bind", str(path), f"/work/{inside}"]

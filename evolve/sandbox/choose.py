@@ -55,7 +55,7 @@ def choose_sandbox(*, unsafe_host: bool = False) -> Sandbox:
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
         raise InputError(
             "--unsafe-host: refused where CI is set: nobody sees there what model-written code does",
-            hint=HINT.partition(";")[0],
+            hint="leave it out; bubblewrap contains where it is installed",
             code="unsafe-host",
         )
     return Host()

@@ -12,7 +12,7 @@ from evolve.records.base import read_jsonl
 from evolve.records.row import Row
 from tests.bench.test_runner import OVERLAY, sweep_of, write_overlay
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel, git, raising
+from tests.worlds import ScriptedModel, follow_the_skill, git, raising
 
 EXAMPLES = "You give the number back. Be clear.\n\n## Examples\n\n101 gives <101>.\n"
 
@@ -232,3 +232,74 @@ def test_a_generation_measures_the_rivals_of_its_finalist_and_refuses_broken_one
     assert ran.code == 0, ran.err
     evidence = json.loads((workspace / ran.json()["evidence"] / "promotion.json").read_bytes())
     assert [arm["name"] for arm in evidence["arms"]] == ["incumbent", "candidate", "no-skill"]
+
+
+def command_checks(workspace: Path) -> None:
+    for oracle in workspace.glob("corpus/*/oracle/oracle.yaml"):
+        check = '  - {id: ran, kind: command, argv: ["{python}", "-c", "pass"], rule: Reply with the number.}\n'
+        oracle.write_text(oracle.read_text() + check)
+    git(workspace, "commit", "--quiet", "--all", "--message", "Run something")
+
+
+@pytest.mark.parametrize("again", [("benchmark", OVERLAY), ("resume",)])
+def test_rows_of_the_bare_host_never_pass_for_contained_ones(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch, again: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    command_checks(workspace)
+    write_overlay(workspace)
+    model.before = raising(KeyboardInterrupt(), [9])
+    assert evolve("benchmark", OVERLAY).code == 130
+    model.before = lambda call: None
+    ran = evolve(*again, "--unsafe-host", "--json")
+    for sweep in (workspace / "results/sweeps").glob("sealed-*"):
+        kinds = {row.identity.sandbox for row in read_jsonl(Row, sweep / "rows.jsonl")}
+        assert len(kinds) <= 1, "contained rows and others are never in one sweep"
+    if again[0] == "benchmark":
+        assert ran.code == 0, ran.err
+        assert "host" in ran.err
+        assert evolve("promote", OVERLAY).code == 1
+    else:
+        assert "left as it is" in ran.err
+
+
+def test_every_text_of_the_skill_that_is_seen_counts_as_a_look(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    arms = {f"try-{n}": {"overlay": hand_made(workspace, f"try-{n}", f"{EXAMPLES}{n}")} for n in range(1)}
+    declare(workspace, arms=arms)
+    write_overlay(workspace)
+    words = [word for name in arms for word in ("--with", name)]
+    ran = evolve("benchmark", OVERLAY, *words, "--with", "no-skill", "--json")
+    assert ran.code == 0, ran.err
+    entries = [json.loads(line) for line in (workspace / "promotion/ledger.jsonl").read_text().splitlines()]
+    assert (entries[0]["entry"], entries[0]["texts"], entries[0]["look"]) == ("look", 2, 2)
+    assert evolve("audit", "--all").code == 0
+    model.answer = lambda system, user, seed: "x"
+    (workspace / OVERLAY / "skills/bracket/SKILL.md").write_text(
+        (workspace / OVERLAY / "skills/bracket/SKILL.md").read_text() + "\nMore.\n"
+    )
+    assert "look 3" in evolve("benchmark", OVERLAY).err
+
+
+def test_a_comparator_that_fails_alone_stops_nobody(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    from evolve.models.base import ModelFault
+
+    def fails(system: str, user: str, seed: int) -> str:
+        if "Be brief." in system:
+            raise ModelFault("the brief one is down")
+        return follow_the_skill(system, user, seed)
+
+    model.answer = fails
+    ran = evolve("benchmark", write_overlay(workspace), "--with", "brief", "--json")
+    assert ran.json()["decision"]["outcome"] == "promote"
+    assert ran.code == 1, "an arm that could not be measured is said"
+    assert "the arm brief could not be measured" in ran.err
+
+
+def test_arms_that_differ_in_nothing_that_counts_are_refused(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    declare(workspace, arms={"one": {"append": "Be brief."}, "two": {"append": "Be brief."}})
+    ran = evolve("measure", "one", "two", "--skill", "bracket")
+    assert (ran.code, "arms one and two differ in nothing that counts" in ran.err) == (2, True)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolve.bench.arms import PlanArm
-from evolve.bench.plan import Group, SweepRequest, balanced_orders, make_plan
+from evolve.bench.plan import Group, SweepRequest, balanced_orders, make_plan, orders_of
 from evolve.bench.reuse import Reusable, ReuseIndex, outcome_of
 from evolve.records.kinds import Role
 from evolve.records.plan import Plan, PlannedCell
@@ -147,3 +147,24 @@ def test_both_arms_of_a_pair_share_the_seed(seed_part: str) -> None:
         seeds.setdefault((cell.identity.task, cell.identity.run), set()).add(cell.identity.seed)
     assert len(seeds) == 10
     assert all(len(found) == 1 for found in seeds.values())
+
+
+@given(st.integers(2, 6), st.integers(1, 8))
+def test_of_any_two_arms_each_goes_before_the_other_equally_often(arms: int, rounds: int) -> None:
+    orders = balanced_orders(arms, 2 * arms * rounds, random.Random(f"{arms}-{rounds}"))
+    for a in range(arms):
+        assert sum(order[0] == a for order in orders) == 2 * rounds
+        for b in range(a):
+            assert sum(order.index(a) < order.index(b) for order in orders) == arms * rounds
+
+
+@given(st.integers(1, 4), st.integers(1, 40))
+def test_comparators_never_stand_between_the_pair_and_never_on_one_side(beside: int, blocks: int) -> None:
+    roles = [Role.INCUMBENT, Role.CANDIDATE, *([Role.COMPARATOR] * beside)]
+    arms = tuple(PlanArm(f"arm-{n}", role, make_skill()) for n, role in enumerate(roles))
+    orders = orders_of(Group(arms, ()), blocks, random.Random(f"{beside}-{blocks}"))
+    pairs = [[place for place in order if place < 2] for order in orders]
+    assert all(abs(order.index(0) - order.index(1)) == 1 for order in orders)
+    assert abs(sum(pair == [0, 1] for pair in pairs) - sum(pair == [1, 0] for pair in pairs)) <= 2
+    last = sum(order[0] >= 2 for order in orders)
+    assert abs(2 * last - blocks) <= 1, "comparators come first as often as last"

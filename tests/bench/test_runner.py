@@ -104,7 +104,7 @@ def test_an_outage_stops_the_sweep_and_resume_pays_only_for_the_rest(
     model.before = raising(ModelFault("the provider is down"), range(11, 1000))
     ran = evolve("benchmark", write_overlay(workspace))
     assert ran.code == 1
-    assert "5 cells in a row failed with session-error: the provider is down" in ran.err
+    assert "5 attempts in a row failed with session-error: the provider is down" in ran.err
     assert len(model.requests) == 15
     model.before = lambda call: None
     model.requests.clear()

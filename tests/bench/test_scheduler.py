@@ -211,7 +211,7 @@ def test_no_more_than_the_window_is_ahead_of_the_fold() -> None:
 @pytest.mark.parametrize("workers", [1, 2, 8])
 def test_a_streak_of_systemic_failures_stops_everything(workers: int) -> None:
     run = schedule(Script({index: [ErrorKind.SESSION_ERROR] for index in range(4, 24)}), workers)
-    assert run.breaker == "5 cells in a row failed with session-error: down"
+    assert run.breaker == "5 attempts in a row failed with session-error: down"
     assert run.folded == [0, 1, 2, 3, 4]
     assert len(run.books.leased) <= 4 + 5 + 3 * WINDOW_FACTOR * workers
 

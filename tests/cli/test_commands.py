@@ -273,8 +273,12 @@ def test_a_sweep_of_something_that_changed_is_not_resumed(
     file = workspace / path
     file.write_text(file.read_text().replace(old, new))
     ran = evolve("resume")
-    assert ran.code == 2
+    assert (ran.code, ran.out) == (0, "nothing that is unfinished can be resumed\n")
+    assert "left as it is: sealed-bracket-" in ran.err
     assert "since it was planned" in ran.err
+    sweep = next((workspace / "results/sweeps").glob("sealed-*")).name
+    named = evolve("resume", sweep)
+    assert (named.code, "since it was planned" in named.err) == (2, True)
 
 
 def test_a_train_sweep_of_something_that_changed_is_not_resumed(

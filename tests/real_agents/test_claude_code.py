@@ -43,11 +43,10 @@ def test_a_skill_that_is_used_and_work_that_is_done(run_agent: Run, room: Path) 
     assert not any(KEY in path.read_text(errors="replace") for path in room.rglob("*") if path.is_file())
 
 
-def test_an_answer_is_the_last_word(run_agent: Run, room: Path) -> None:
+def test_an_answer_is_the_last_word(run_agent: Run) -> None:
     with scripted(USE, {"text": "<7>"}) as server:
         end = run_agent("claude", server.url, kind="answer")
     assert (end.kind, end.reply) == (None, "<7>")
-    assert (room / "work/answer.md").read_text() == "<7>"
 
 
 def test_a_skill_that_is_offered_and_not_used_counts_against_the_arm(run_agent: Run) -> None:
@@ -144,15 +143,15 @@ def test_what_never_ends_is_ended_by_the_wall_clock(run_agent: Run, broken: str)
 def test_silence_is_ended_by_the_idle_limit(run_agent: Run) -> None:
     with scripted(USE, {**WRITE, "broken": "silence"}) as server:
         end = run_agent("claude", server.url, idle_s=3)
-    assert end.kind is ErrorKind.AGENT_TIMEOUT
-    assert "idle limit" in end.detail
+    assert (end.kind, end.refused) == (ErrorKind.SESSION_ERROR, False), "silence of the provider is no fault of the arm"
+    assert "the provider was silent until the idle limit" in end.detail
 
 
 def test_the_limit_of_turns(run_agent: Run) -> None:
     again = {"tools": [{"name": "Bash", "input": {"command": "true"}}], "repeat": -1}
     with scripted(USE, again) as server:
         end = run_agent("claude", server.url, max_turns=3)
-    assert (end.kind, end.detail) == (ErrorKind.AGENT_LIMIT, "its limit of turns")
+    assert (end.kind, end.detail) == (ErrorKind.AGENT_LIMIT, "its limit of turns (max_turns)")
     assert len(server.requests) <= 4
 
 
@@ -160,7 +159,7 @@ def test_the_limit_of_model_calls(run_agent: Run) -> None:
     again = {"tools": [{"name": "Bash", "input": {"command": "true"}}], "repeat": -1}
     with scripted(USE, again) as server:
         end = run_agent("claude", server.url, max_calls=4)
-    assert (end.kind, end.detail) == (ErrorKind.AGENT_LIMIT, "4 model calls, as many as are allowed")
+    assert (end.kind, end.detail) == (ErrorKind.AGENT_LIMIT, "4 model calls, as many as are allowed (max_calls)")
     assert len(server.requests) == 4
 
 

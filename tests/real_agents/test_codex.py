@@ -90,7 +90,7 @@ def test_what_never_ends_is_ended_by_the_wall_clock_and_its_use_is_known(run_age
 def test_the_limit_of_model_calls(run_agent: Run) -> None:
     with scripted(USE, {**run_command("true"), "repeat": -1}) as server:
         end = run_agent("codex", server.url, max_calls=4)
-    assert (end.kind, end.detail) == (ErrorKind.AGENT_LIMIT, "4 model calls, as many as are allowed")
+    assert (end.kind, end.detail) == (ErrorKind.AGENT_LIMIT, "4 model calls, as many as are allowed (max_calls)")
     assert len(server.requests) == 4
 
 

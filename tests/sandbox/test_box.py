@@ -168,7 +168,7 @@ def test_a_box_is_believed_only_when_it_was_seen_to_deny() -> None:
     ("out", "into", "fault"),
     [
         ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-pid"], "it can reach the network"),
-        ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-net"], "outlived it"),
+        ("--unshare-all", ["--unshare-user", "--unshare-uts", "--unshare-net"], "it sees the host's processes"),
         ("--proc", ["--ro-bind", "/tmp", "/tmp", "--proc"], "it can read the host's files"),
         pytest.param("/proc/sys", [], "it can write the kernel's settings", marks=AS_ROOT),
         ("--clearenv", [], "it sees the host's environment"),
@@ -209,7 +209,7 @@ def test_without_bubblewrap_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_supervisor_needs_nothing_but_the_standard_library() -> None:
     source = (Path(sys.modules[BubblewrapBox.__module__].__file__ or "").parent / "inside.py").read_text()
     imports = {line.split()[1] for line in source.splitlines() if line.startswith(("import ", "from "))}
-    assert imports <= {"contextlib", "os", "resource", "signal", "socket", "subprocess", "sys", "threading"}
+    assert imports <= {"contextlib", "ctypes", "os", "resource", "signal", "socket", "subprocess", "sys", "threading"}
 
 
 def test_a_run_ends_only_when_the_first_process_inside_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

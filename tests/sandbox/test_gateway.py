@@ -20,6 +20,7 @@ from evolve.sandbox.box import SOCKET
 from evolve.sandbox.gateway.account import SessionLimits, Upstream
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
+from evolve.sandbox.gateway.tape import Player
 from tests.real_agents.scripted import ScriptedServer, Step, scripted
 
 KEY = "sk-the-real-key-0123456789abcdef"
@@ -32,12 +33,16 @@ def cost(model: str, tokens: Tokens) -> int | None:
 
 
 @contextmanager
-def opened(tmp_path: Path, *steps: Step, **limits: Any) -> Iterator[tuple[Gateway, httpx.Client, ScriptedServer]]:
+def opened(
+    tmp_path: Path, *steps: Step, model: str | None = None, player: Player | None = None, **limits: Any
+) -> Iterator[tuple[Gateway, httpx.Client, ScriptedServer]]:
     folder = tmp_path / ("deep-" * 30)
     folder.mkdir(exist_ok=True)
     with (
         scripted(*steps) as server,
-        Gateway(folder, Upstream(server.url, KEY), SessionLimits(**limits), cost) as gateway,
+        Gateway(
+            folder, Upstream(server.url, KEY), SessionLimits(**limits), cost, player=player, model=model
+        ) as gateway,
     ):
         descriptor = folder.joinpath(SOCKET)
         short = tmp_path / "s"
@@ -117,7 +122,7 @@ def test_the_number_of_calls_is_limited(tmp_path: Path) -> None:
         codes = [client.post("/v1/messages", json=BODY).status_code for _ in range(4)]
     assert codes == [200, 200, 403, 403]
     assert len(server.requests) == 2
-    assert gateway.account.limit == "2 model calls, as many as are allowed"
+    assert gateway.account.limit == "2 model calls, as many as are allowed (max_calls)"
 
 
 def test_an_answer_is_asked_for_shorter_before_the_money_runs_out(tmp_path: Path) -> None:
@@ -146,6 +151,27 @@ def test_calls_at_once_keep_both_limits(tmp_path: Path) -> None:
     spent = cost("m", gateway.account.tokens)
     assert spent is not None
     assert 3_000 <= spent <= 6_000
+
+
+def test_failures_of_the_provider_are_no_calls_of_the_agents_and_end_all_the_same(tmp_path: Path) -> None:
+    failing: dict[str, Any] = {"error": {"status": 503, "headers": {"retry-after": "0"}}, "repeat": -1}
+    with opened(tmp_path, failing, calls=2) as (gateway, client, _):
+        codes = [client.post("/v1/messages", json=BODY).status_code for _ in range(22)]
+    assert codes == [503] * 20 + [403] * 2
+    assert (gateway.account.limit, gateway.account.outage) == (None, "the provider failed 20 calls in a row")
+
+
+def test_another_model_is_not_asked_at_all(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "x", "repeat": -1}, model="another") as (gateway, client, server):
+        assert client.post("/v1/messages", json=BODY).status_code == 403
+    assert (gateway.account.foreign, server.requests) == (BODY["model"], [])
+
+
+def test_a_replay_asks_nobody_anything(tmp_path: Path) -> None:
+    with opened(tmp_path, {"text": "x", "repeat": -1}, player=Player("")) as (_, client, server):
+        assert client.post("/v1/messages/count_tokens", json=BODY).status_code == 404
+        assert client.get("/v1/models").status_code == 404
+    assert server.requests == []
 
 
 def test_failed_calls_count_as_well(tmp_path: Path) -> None:

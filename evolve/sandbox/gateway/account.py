@@ -37,12 +37,21 @@ class Exchange:
 
 @dataclass
 class Account:
-    """What a session did to the model, as the gateway saw it."""
+    """What a session did to the model, as the gateway saw it.
+
+    ``begun`` are the calls that count towards the limit, ``failing`` those in a row that the provider failed, ``open``
+    those that were under way when the session ended; ``foreign`` is another model than the declared one.
+    """
 
     exchanges: list[Exchange] = field(default_factory=list)
     begun: int = 0
     refused: str | None = None
     limit: str | None = None
+    foreign: str | None = None
+    failing: int = 0
+    outage: str | None = None
+    unreachable: str | None = None
+    open: int = 0
     seen: set[str] = field(default_factory=set)
     efforts: set[str] = field(default_factory=set)
     last_ns: int = 0

@@ -104,6 +104,9 @@ class Handler(BaseHTTPRequestHandler):
             self._error(404, "the gateway has no such path")
 
     def _pass(self, body: bytes) -> None:
+        if self.server.gateway.player is not None:
+            self._error(404, "the recording holds no answer to this")
+            return
         try:
             with self.server.gateway.call(self.command, self.path, self._headers(), body) as response:
                 self._relay(response, Meter(streamed=False))
@@ -136,6 +139,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._try(body, ticket)
         except httpx.HTTPError as error:
+            gateway.lost(error)
             gateway.record(Exchange(ticket.model, 502, None), ticket)
             self._error(502, f"the provider cannot be reached: {type(error).__name__}")
 

@@ -28,6 +28,7 @@ from evolve.sandbox.gateway.tape import Player, Recorder
 
 BYTES_PER_TOKEN = 4
 POLL_S = 0.2
+MOST_FAILURES = 20
 LEAST_OUTPUT, MOST_OUTPUT = 256, 1_000_000
 
 
@@ -42,6 +43,7 @@ class Gateway:
         watch: Lines by name; a name is noted as seen once a request holds its line.
         recorder: Keeps what the agent is answered.
         player: Answers in place of the provider.
+        model: The only model that may be asked; any, where it is not said.
 
     """
 
@@ -54,16 +56,18 @@ class Gateway:
         watch: Mapping[str, str] | None = None,
         recorder: Recorder | None = None,
         player: Player | None = None,
+        model: str | None = None,
     ) -> None:
         self.folder = folder
         self.token = f"cell-{secrets.token_hex(16)}"
         self.account = Account()
         self._upstream = upstream
         self._limits = limits
+        self._model = model
         self._cost = cost_micros
         self.recorder = recorder
         self.player = player
-        self._watch = {name: json.dumps(line, ensure_ascii=False)[1:-1] for name, line in (watch or {}).items()}
+        self._watch = {name: _told(line) for name, line in (watch or {}).items() if line}
         self._lock = threading.Lock()
         self._settled = threading.Condition(self._lock)
         self._closing = False
@@ -83,6 +87,8 @@ class Gateway:
     ) -> None:
         """Stop; calls under way are cut."""
         self._closing = True
+        with self._lock:
+            self.account.open = len(self._open)
         self._server.shutdown()
         self._server.server_close()
         self._client.close()
@@ -114,8 +120,14 @@ class Gateway:
             account = self.account
             if account.refused is not None:
                 return account.refused
+            if self._model is not None and model != self._model:
+                account.foreign = model
+                return f"the model {model} is not the declared one"
+            if account.failing >= MOST_FAILURES:
+                account.outage = f"the provider failed {account.failing} calls in a row"
+                return account.outage
             if self._limits.calls is not None and account.begun >= self._limits.calls:
-                account.limit = f"{self._limits.calls} model calls, as many as are allowed"
+                account.limit = f"{self._limits.calls} model calls, as many as are allowed (max_calls)"
             if account.limit is not None:
                 return account.limit
             while isinstance(worst := self._worst(asked, model, path, size), str):
@@ -134,7 +146,7 @@ class Gateway:
             self.account.efforts.add(effort)
         if self._watch:
             text = json.dumps(asked, ensure_ascii=False)
-            self.account.seen |= {name for name, line in self._watch.items() if line and line in text}
+            self.account.seen |= {name for name, forms in self._watch.items() if any(form in text for form in forms)}
 
     def _worst(self, asked: dict[str, Any], model: str, path: str, size: int) -> int | str:
         """Return the most that a call can cost, its output bounded by the money that is left, or why it is refused."""
@@ -165,10 +177,19 @@ class Gateway:
                 return
             self._open.remove(ticket)
             self._settled.notify_all()
+            if exchange.status >= 500 or exchange.status == 429:
+                self.account.failing += 1
+                self.account.begun -= 1  # the provider's failures are no calls of the agent's
+            else:
+                self.account.failing = 0
             cost = None if exchange.tokens is None else self._cost(exchange.model, exchange.tokens)
             if cost is None:
                 cost = ticket.worst_micros if exchange.status == 200 else 0
             self._spent_micros += cost
+
+    def lost(self, error: Exception) -> None:
+        """Remember why the provider could not be reached, under the address that the user knows."""
+        self.account.unreachable = f"{self._upstream.base_url} cannot be reached: {error}"[:300]
 
     def refuse(self, refusal: Refusal) -> None:
         """Remember that the provider refused the account; no further call is made."""
@@ -209,6 +230,12 @@ class Ticket:
 
     model: str
     worst_micros: int
+
+
+def _told(line: str) -> tuple[str, str]:
+    """Return how a line looks in a request: as text, and as text of a JSON value that is text itself."""
+    once = json.dumps(line, ensure_ascii=False)[1:-1]
+    return once, json.dumps(once, ensure_ascii=False)[1:-1]
 
 
 def effort_of(asked: dict[str, Any]) -> str | None:
