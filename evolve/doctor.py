@@ -97,11 +97,12 @@ def _local_model(workspace: Workspace, name: str, weights: str) -> Diagnosis:
     return Diagnosis(what, True, found)
 
 
-def _program(name: str, spec: ProgramSpec, root: Path) -> list[Diagnosis]:
+def _program(name: str, spec: ProgramSpec, workspace: Workspace) -> list[Diagnosis]:
     from evolve.agents.adapter import find_program, located
     from evolve.agents.build import declared_well
     from evolve.sandbox.box_preflight import find_box
 
+    root, prices = workspace.root, workspace.spec.prices
     variable = spec.upstream.key_env
     missing = variable is not None and not os.environ.get(variable)
     key = f"the variable {variable} is {'not set' if missing else 'set'}" if variable else "no key needed"
@@ -110,7 +111,7 @@ def _program(name: str, spec: ProgramSpec, root: Path) -> list[Diagnosis]:
         name: lambda: f"{find_program(located(root, spec.binary), spec.version).path}, version {spec.version}",
         f"{name} containment": lambda: f"{find_box().name}: seen to deny files, writes, network and survivors",
     }
-    looks[f"{name} declaration"] = lambda: declared_well(spec, root)
+    looks[f"{name} declaration"] = lambda: declared_well(spec, root, prices)
     for what, look in looks.items():
         try:
             found.append(Diagnosis(what, True, look()))
@@ -129,7 +130,7 @@ def diagnose(start: Path) -> list[Diagnosis]:
         diagnoses += [_model(workspace, name) for name in dict.fromkeys([*names, workspace.spec.proposer.model])]
         for what, agent in agents.items():
             if not isinstance(agent, ChatAgentSpec):
-                diagnoses += _program(what, agent, workspace.root)
+                diagnoses += _program(what, agent, workspace)
         diagnoses += unfit
     return diagnoses
 

@@ -19,6 +19,7 @@ from evolve.scratch import short_lived
 from evolve.skills import SKILL_FILE, split_frontmatter
 
 VERSION_WALL_S = 30
+WORKSPACE_FILE = "evolve.yaml"
 MAX_SKILL_BYTES = 4 * 1024 * 1024
 
 
@@ -129,9 +130,9 @@ def located_folder(root: Path, text: str, field: str) -> Path:
     folder = (root / located(root, text)).resolve() if "\0" not in text else Path()
     if "\0" in text or not folder.is_dir():
         raise EnvironmentFault(f"evolve.yaml: {field}: {text!r}: no such folder", code="missing-agent")
-    if root.resolve().is_relative_to(folder):
+    if root.resolve().is_relative_to(folder) or (folder / WORKSPACE_FILE).exists():
         raise InputError(
-            f"evolve.yaml: {field}: {text!r} holds the workspace itself, and with it every oracle",
+            f"evolve.yaml: {field}: {text!r} holds a workspace, and with it every oracle",
             hint="give it a folder of its own",
             code="shows-workspace",
         )

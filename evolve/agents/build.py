@@ -125,23 +125,30 @@ def _settings(spec: ProgramSpec, root: Path, phases: tuple[Phase, ...], mounts: 
     return found
 
 
+def _price(spec: ProgramSpec, phases: tuple[Phase, ...], prices: Mapping[str, TokenPrice]) -> TokenPrice | None:
+    """Return what the model charges, if anybody knows; a limit of money needs it."""
+    from evolve.agents.prices import price_table
+
+    price = spec.price or prices.get(spec.model) or price_table().models.get(spec.model)
+    if price is None and any(phase.limits.usd_micros is not None for phase in phases):
+        raise InputError(
+            f"evolve.yaml: agent.max_usd: the price of {spec.model} is not known",
+            hint="say it in prices (input_usd, output_usd), or set max_usd: null",
+            code="unknown-price",
+        )
+    return price
+
+
 def _build_program(
     spec: ProgramSpec, root: Path, tapes: TapeOf | None, prices: Mapping[str, TokenPrice], box: Box | None
 ) -> Agent:
     from evolve.agents.adapter import find_program, located
     from evolve.agents.contained import ContainedAgent
-    from evolve.agents.prices import price_table
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.gateway.account import Upstream
 
     phases = _phases(spec, root)
-    price = spec.price or prices.get(spec.model) or price_table().models.get(spec.model)
-    if price is None and any(phase.limits.usd_micros is not None for phase in phases):
-        raise InputError(
-            f"evolve.yaml: agent.max_usd: the price of {spec.model} is not known",
-            hint="say it in prices (input_usd, output_usd), or set agent.max_usd: null",
-            code="unknown-price",
-        )
+    price = _price(spec, phases, prices)
     mounts = _beside(spec, root)
     return ContainedAgent(
         name=spec.adapter,
@@ -161,7 +168,7 @@ def _build_program(
     )
 
 
-def declared_well(spec: ProgramSpec, root: Path) -> str:
+def declared_well(spec: ProgramSpec, root: Path, prices: Mapping[str, TokenPrice]) -> str:
     """See that a declaration can be kept: phases, templates, tool servers, plugins; return what it comes to.
 
     Raises:
@@ -169,6 +176,7 @@ def declared_well(spec: ProgramSpec, root: Path) -> str:
 
     """
     phases, mounts = _phases(spec, root), _beside(spec, root)
+    _price(spec, phases, prices)
     names = " then ".join(phase.spec.name for phase in phases)
     return f"{spec.model}; {names}" + (f"; {len(mounts)} folders mounted beside" if mounts else "")
 

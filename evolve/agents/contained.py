@@ -55,7 +55,7 @@ class _Ended:
     """How a phase ended."""
 
     verdict: Verdict
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage | None = None
     reply: str = ""
     output: bytes = b""
     errors: str = ""
@@ -168,7 +168,7 @@ class ContainedAgent:
         transcript = _transcript([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
         if verdict.kind is not None and last.errors:
             transcript += json.dumps({"evolve_errors": last.errors}) + "\n"
-        usage = _sum([end.usage for end in ends])
+        usage = _sum([end.usage for end in ends if end.usage is not None])
         return SessionEnd(reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
 
     def _phase(
@@ -375,6 +375,8 @@ def _transcript(outputs: list[tuple[str, bytes]]) -> str:
 
 def _sum(usages: list[Usage]) -> Usage:
     """Add usages up; a figure that one of them lacks is unknown."""
+    if not usages:
+        return Usage()
     totals: dict[str, int | None] = {}
     for name in Usage.model_fields:
         figures = [getattr(usage, name) for usage in usages]

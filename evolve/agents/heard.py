@@ -97,6 +97,8 @@ def conclude(heard: Heard, end: BoxEnd, account: Account, stderr: str) -> Verdic
     limit = account.limit or heard.limit
     if limit is not None:
         return Verdict(ErrorKind.AGENT_LIMIT, limit)
+    if heard.finished and heard.failure is not None and account.flawless:
+        return Verdict(ErrorKind.EVIDENCE_UNVERIFIED, f"it says that the model failed, and it did not: {heard.failure}")
     if not heard.started or not heard.finished or heard.failure is not None or end.exit_code != 0:
         return Verdict(ErrorKind.SESSION_ERROR, account.unreachable or _why_it_failed(heard, end, stderr))
     if not account.answered:

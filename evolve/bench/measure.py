@@ -171,7 +171,7 @@ class Bench:
                     if means.worst_of(task, arm) is None:
                         raise InputError(
                             f"--max-usd: nobody can say what a cell of {task.id} may cost (arm {arm.name})",
-                            hint="in evolve.yaml: price: {input_usd: …, output_usd: …} of the model; max_usd of a program",
+                            hint="evolve.yaml: the model's price: {input_usd: …, output_usd: …}; a program's max_usd",
                             code="unknown-price",
                         )
 

@@ -18,6 +18,7 @@ USED = Tokens(input=300, cached=100, output=50)
 GOOD = Heard(started=True, finished=True, reply="done", skills_used=frozenset({"greeter"}), tokens=USED)
 END = BoxEnd(0, None, 3.0)
 SEEN = [Exchange("m", 200, USED)]
+BUSY = Exchange("m", 529, None)
 
 
 def verdict(heard: Heard = GOOD, end: BoxEnd = END, *, stderr: str = "", **account: object) -> Verdict:
@@ -51,7 +52,14 @@ def test_a_session_that_proves_all_of_it_is_good() -> None:
             "before it began (exit 1)",
         ),
         ({"finished": False}, {}, {}, ErrorKind.SESSION_ERROR, "ended without a result (exit 0)"),
-        ({"failure": "HTTP 529: busy"}, {"exit_code": 1}, {}, ErrorKind.SESSION_ERROR, "HTTP 529: busy"),
+        ({"failure": "HTTP 529: busy"}, {"exit_code": 1}, {"exchanges": [BUSY]}, ErrorKind.SESSION_ERROR, "529: busy"),
+        ({"failure": "HTTP 529: busy"}, {"exit_code": 1}, {}, ErrorKind.EVIDENCE_UNVERIFIED, "and it did not"),
+        ({}, {}, {"foreign": "m2"}, ErrorKind.CONTAMINATED, "it asked for the model m2"),
+        ({}, {}, {"exchanges": []}, ErrorKind.SESSION_ERROR, "no call of the model was ever answered"),
+        ({}, {}, {"outage": "it failed"}, ErrorKind.SESSION_ERROR, "it failed"),
+        ({}, {"stop": Stop.WALL}, {"exchanges": [BUSY]}, ErrorKind.SESSION_ERROR, "until the wall clock was reached"),
+        ({}, {"stop": Stop.IDLE}, {"open": 1}, ErrorKind.SESSION_ERROR, "the provider was silent"),
+        ({}, {"stop": Stop.WALL}, {"open": 1}, ErrorKind.AGENT_TIMEOUT, "the wall clock was reached"),
         ({}, {"exit_code": 143}, {}, ErrorKind.SESSION_ERROR, "exit 143"),
         ({"tokens": Tokens(input=5, cached=9)}, {}, {}, ErrorKind.EVIDENCE_UNVERIFIED, "does not add up"),
         (

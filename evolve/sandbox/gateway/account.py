@@ -62,6 +62,11 @@ class Account:
         return [exchange for exchange in self.exchanges if exchange.status == 200]
 
     @property
+    def flawless(self) -> bool:
+        """Whether every call was answered, and every answer was whole."""
+        return bool(self.exchanges) and len(self.answered) == len(self.exchanges) and self.complete
+
+    @property
     def last_failure(self) -> str | None:
         """Say how the last call failed, if it did: a session that ended well ends with an answer."""
         if not self.exchanges or (status := self.exchanges[-1].status) == 200:
