@@ -86,7 +86,8 @@ class Room:
         root = Path(tempfile.mkdtemp(prefix="evolve-cell-", dir=scratch))
         room = cls(root, ground, shared and ground.beginning is not None)
         try:
-            room._begin(task)
+            if not room.shared:
+                ground.lay(task, room.work)
             room.skills.mkdir()
             for skill in skills:
                 skill.files.write_scratch(room.skills / skill.name)
@@ -94,17 +95,6 @@ class Room:
             room.remove()
             raise
         return room
-
-    def _begin(self, task: LoadedTask) -> None:
-        beginning = self.ground.beginning
-        if self.shared:
-            return
-        if beginning is None:
-            task.seed.write_scratch(self.work)
-        else:
-            beginning.copy_to(self.work)
-        for path in self.ground.mounts():
-            (self.work / path).mkdir(parents=True, exist_ok=True)
 
     def caches(self) -> dict[str, Path]:
         """Return the writable folders of dependencies, by path in the work; each begins as it was copied."""

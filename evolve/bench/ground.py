@@ -29,6 +29,15 @@ class Ground:
         dependencies = {dependency.path: dependency.digest for dependency in self.dependencies}
         return sha256_json([self.beginning.digest if self.beginning else None, dependencies])
 
+    def lay(self, task: LoadedTask, folder: Path) -> None:
+        """Lay out what the work of a task begins with."""
+        if self.beginning is None:
+            task.seed.write_scratch(folder)
+        else:
+            self.beginning.copy_to(folder)
+        for path in self.mounts():
+            (folder / path).mkdir(parents=True, exist_ok=True)
+
     def mounts(self) -> Mapping[str, Path]:
         """Return what is mounted read-only, by its path in the work."""
         return {dependency.path: dependency.tree for dependency in self.dependencies}
@@ -63,6 +72,12 @@ class Grounds:
         if task.id not in self._known:
             self._known[task.id] = Ground(self._beginnings.of(task), self._dependencies.of(task.task))
         return self._known[task.id]
+
+    def lay(self, task: LoadedTask, folder: Path) -> Mapping[str, Path]:
+        """Lay out what a task begins with in a folder, and return what is to be mounted in it."""
+        ground = self.of(task)
+        ground.lay(task, folder)
+        return ground.mounts()
 
     def stood(self, task: LoadedTask) -> LoadedTask:
         """Return a task whose cells are named by what it stands on too."""

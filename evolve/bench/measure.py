@@ -55,6 +55,7 @@ class Bench:
     progress: Progress
     options: RunOptions = field(default_factory=RunOptions)
     build: Callable[[AgentSpec], Agent] | None = None
+    ground: Grounds | None = None
 
     @cached_property
     def arms(self) -> DeclaredArms:
@@ -81,7 +82,13 @@ class Bench:
             runs=runs,
             agent=self.agent.identity,
             sandbox=self.sandbox,
+            left_out=self._left_out(groups),
         )
+
+    def _left_out(self, groups: tuple[Group, ...]) -> tuple[str, ...]:
+        """Return the expensive tasks of the same skills and splits that are not at hand."""
+        wanted = {(group.arms[0].skill.name, task.task.split) for group in groups for task in group.tasks}
+        return tuple(sorted({name for skill, split in wanted for name in self.corpus.left_out(skill, split)}))
 
     def _refuse_twins(self, group: Group) -> None:
         """Refuse two arms of one text and one agent: rows of one would stand in for the other's."""
@@ -98,6 +105,8 @@ class Bench:
     @cached_property
     def grounds(self) -> Grounds:
         """What tasks stand on beside their seed files."""
+        if self.ground is not None:
+            return self.ground
         box = HostBox if self.options.unsafe_host else find_box
         return Grounds(self.workspace, self.corpus, box, self.progress.note)
 

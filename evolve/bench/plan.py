@@ -33,7 +33,8 @@ class Group:
 class SweepRequest:
     """What a sweep is to measure; the same request has the same id.
 
-    ``agent`` is the identity of the agent of every arm that has none of its own.
+    ``agent`` is the identity of the agent of every arm that has none of its own; ``left_out`` are tasks that would
+    belong to it and are expensive.
     """
 
     purpose: Purpose
@@ -42,6 +43,7 @@ class SweepRequest:
     runs: int
     agent: dict[str, Any]
     sandbox: Sandbox
+    left_out: tuple[str, ...] = ()
 
     @property
     def arms(self) -> tuple[PlanArm, ...]:
@@ -190,5 +192,6 @@ def make_plan(request: SweepRequest, policy: Policy, index: ReuseIndex, now: dat
         cache=policy.cache,
         agent=request.agent,
         arms=tuple(arm.record() for arm in request.arms),
+        left_out=request.left_out,
         cells=cells,
     )

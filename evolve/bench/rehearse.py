@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from evolve.agents.reference import Plays, ReferenceAgent
 from evolve.bench.arms import PlanArm
-from evolve.bench.cell import run_cell
+from evolve.bench.cell import Room, run_cell
+from evolve.bench.ground import Ground
 from evolve.bench.identity import cell_identity
 from evolve.corpus.loading import LoadedTask
 from evolve.records.kinds import KIND_FACTS, Role
@@ -39,6 +41,7 @@ def rehearse(
     tasks: tuple[LoadedTask, ...],
     skills: Mapping[str, Skill],
     sandbox: Sandbox,
+    ground_of: Callable[[LoadedTask], Ground] = lambda _: Ground(),
     told: Callable[[Rehearsed], None] = lambda _: None,
 ) -> list[Rehearsed]:
     """Run both references of every task as cells: workspace, skill, fingerprint, session, verify, oracle, row.
@@ -47,6 +50,7 @@ def rehearse(
         tasks: The tasks.
         skills: The incumbent skills, by name.
         sandbox: The graders' containment.
+        ground_of: Returns what a task stands on beside its seed files.
         told: Told of each as it ends.
 
     """
@@ -64,7 +68,9 @@ def rehearse(
                 action="fresh",
                 reason="rehearsal",
             )
-            rehearsed = Rehearsed(task.id, plays, run_cell(cell, task, arm, agent, sandbox, attempt=1).row)
+            room = partial(Room.make, task, arm.loaded, None, ground_of(task))
+            attempt = run_cell(cell, task, arm, agent, sandbox, attempt=1, make_room=room)
+            rehearsed = Rehearsed(task.id, plays, attempt.row)
             found.append(rehearsed)
             told(rehearsed)
     return found

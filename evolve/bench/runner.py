@@ -53,6 +53,7 @@ class RunOptions:
         enough: Says, from the rows so far, that no outcome of the rest could change the decision.
         grace_s: How long running cells may go on after a stop.
         executor: Makes the executor from what runs a cell, how many at once, and what prepares one.
+        include_expensive: Whether expensive tasks are measured too.
         unsafe_host: Whether agents and graders run without containment; their rows say so, and are never promoted.
 
     """
@@ -63,6 +64,7 @@ class RunOptions:
     grace_s: float = 10.0
     executor: Callable[[Run, int, Prepare], Executor] = ThreadExecutor
     unsafe_host: bool = False
+    include_expensive: bool = False
 
 
 @dataclass(frozen=True)

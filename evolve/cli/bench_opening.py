@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from evolve.agents.base import Agent
 from evolve.agents.build import build_agent
+from evolve.bench.ground import Grounds
 from evolve.bench.measure import Bench
 from evolve.bench.progress import Progress
 from evolve.bench.runner import RunOptions
@@ -19,6 +20,7 @@ from evolve.errors import InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import build_model
 from evolve.records.agent import AgentSpec
+from evolve.sandbox.box_preflight import find_box
 from evolve.sandbox.choose import UNSAFE_HOST_NOTE, Uncontainable, choose_sandbox, require_containment
 from evolve.sandbox.host_box import HostBox
 from evolve.workspace import Workspace
@@ -59,18 +61,20 @@ def opened_bench(
 
     """
     progress: Progress = progress_for(as_json=as_json)
-    corpus = load_corpus(workspace.corpus)
+    options = options or RunOptions()
+    corpus = load_corpus(workspace.corpus, expensive=options.include_expensive)
     skills = workspace.skills()
     policy = workspace.policy()
-    options = options or RunOptions()
     sandbox = choose_sandbox(unsafe_host=options.unsafe_host)
     if options.unsafe_host:
         progress.note(f"WARNING: {UNSAFE_HOST_NOTE}")
         if not isinstance(choose_sandbox(), Uncontainable):
             progress.note("bubblewrap works here: without --unsafe-host everything is contained")
-    require_containment(sandbox, needed=any(task.needs_containment for task in corpus.tasks))
+    require_containment(sandbox, needed=any(task.needs_containment for task in corpus.at_hand))
     box = HostBox() if options.unsafe_host else None
-    faults, tested = check_unchecked(corpus, skills, sandbox, workspace.sweeps.parent / ".checked.json")
+    grounds = Grounds(workspace, corpus, HostBox if options.unsafe_host else find_box, progress.note)
+    remembered = workspace.sweeps.parent / ".checked.json"
+    faults, tested = check_unchecked(corpus, skills, sandbox, remembered, grounds.lay)
     refuse_broken_instruments(faults)
     if tested:
         progress.note(f"tested the instruments: {tested} tasks, all good")
@@ -83,7 +87,7 @@ def opened_bench(
 
     try:
         agent = build(workspace.spec.agent)
-        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options, build), models
+        yield Bench(workspace, corpus, policy, agent, sandbox, progress, options, build, grounds), models
     finally:
         models.close()
 

@@ -8,14 +8,15 @@ import click
 
 from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option, table
-from evolve.cli.run_options import unsafe_host_option
+from evolve.cli.run_options import expensive_option, unsafe_host_option
 from evolve.errors import ExitCode
 
 
 @click.command("check", short_help="Test the workspace: skills, tasks, references and policy.")
+@expensive_option
 @unsafe_host_option
 @json_option
-def command(unsafe_host: bool, as_json: bool) -> int:
+def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     """Test the workspace: skills, tasks, references and policy.
 
     Every good reference must pass its checks, every bad one must fail, and so must doing nothing. No model is
@@ -23,16 +24,21 @@ def command(unsafe_host: bool, as_json: bool) -> int:
 
     Example: evolve check
     """
+    from evolve.bench.ground import Grounds
     from evolve.corpus.loading import load_corpus
     from evolve.corpus.selftest import check_corpus, split_counts
+    from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
+    from evolve.sandbox.host_box import HostBox
     from evolve.stats.multiplicity import alpha_at
 
     workspace = here()
-    corpus, skills, policy = load_corpus(workspace.corpus), workspace.skills(), workspace.policy()
+    corpus = load_corpus(workspace.corpus, expensive=include_expensive)
+    skills, policy = workspace.skills(), workspace.policy()
     sandbox = choose_sandbox(unsafe_host=unsafe_host)
-    require_containment(sandbox, needed=any(task.needs_containment for task in corpus.tasks))
-    faults = check_corpus(corpus, skills, sandbox)
+    require_containment(sandbox, needed=any(task.needs_containment for task in corpus.at_hand))
+    grounds = Grounds(workspace, corpus, HostBox if unsafe_host else find_box)
+    faults = check_corpus(corpus, skills, sandbox, grounds.lay)
     counts = {name: split_counts(corpus, name) for name in skills}
     lines = [table([[name, *map(str, count.values())] for name, count in counts.items()], _HEADER)]
     if unsafe_host:
@@ -45,7 +51,9 @@ def command(unsafe_host: bool, as_json: bool) -> int:
                 f"(smallest p {smallest:.3g}, first look {alpha:.3g}); have at least 6, better 12"
             )
     lines += [f"FAULT  {fault.task}: {fault.text}" for fault in faults]
-    lines.append(f"{len(corpus.tasks)} tasks, {len(faults)} faults")
+    if left := len(corpus.tasks) - len(corpus.at_hand):
+        lines.append(f"{left} expensive tasks left out: --include-expensive takes them")
+    lines.append(f"{len(corpus.at_hand)} tasks, {len(faults)} faults")
     value = {"skills": counts, "faults": [asdict(fault) for fault in faults], "sandbox": sandbox.name}
     emit(value, "\n".join(lines), as_json=as_json)
     return ExitCode.USAGE if faults else ExitCode.DONE

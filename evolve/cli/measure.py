@@ -80,6 +80,8 @@ def command(
         costs = [one.cost_usd_micros for one in result.spent]
         known = None if None in costs else sum(cost or 0 for cost in costs)
         lines.append(f"beside the cells, {len(result.spent)} warm-ups and lost attempts: at most {money(known)}")
+    if plan.left_out:
+        lines.append(f"left out because they are expensive (--include-expensive): {', '.join(plan.left_out)}")
     lines += [f"{name}: {_kinds(figures[name])}" for name in names if figures[name]["kinds"]]
     lines.append(f"sweep: {folder}")
     emit({"sweep": folder, "arms": figures}, "\n".join(lines), as_json=as_json)

@@ -30,11 +30,13 @@ unsafe_host_option = click.option(
     is_flag=True,
     help="Run agents and graders WITHOUT containment, as you. Refused in CI; such rows are never promoted.",
 )
+expensive_option = click.option("--include-expensive", is_flag=True, help="Take tasks that are marked expensive too.")
 _OPTIONS = (
     click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Cells at once."),
     click.option("--max-usd", type=_Amount(min=0), help="End with exit 3 before more than this is spent."),
     click.option("--max-cells", type=click.IntRange(min=0), help="End with exit 3 after this many cells."),
     click.option("--max-wall", type=_Amount(min=0), metavar="SECONDS", help="Begin no cell after this time."),
+    expensive_option,
     unsafe_host_option,
 )
 
@@ -47,7 +49,13 @@ def run_options(command: F) -> F:
 
 
 def options_of(
-    workers: int, max_usd: float | None, max_cells: int | None, max_wall: float | None, *, unsafe_host: bool
+    workers: int,
+    max_usd: float | None,
+    max_cells: int | None,
+    max_wall: float | None,
+    *,
+    unsafe_host: bool,
+    include_expensive: bool,
 ) -> RunOptions:
     """Return how sweeps are run, as the options say; one budget serves all sweeps of the command."""
     from evolve.bench.budget import Budget, Limits
@@ -55,4 +63,4 @@ def options_of(
 
     micros = None if max_usd is None else round(max_usd * 1_000_000)
     budget = Budget(Limits(micros, max_cells, max_wall))
-    return RunOptions(workers=workers, budget=budget, unsafe_host=unsafe_host)
+    return RunOptions(workers=workers, budget=budget, unsafe_host=unsafe_host, include_expensive=include_expensive)

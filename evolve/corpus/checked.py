@@ -41,7 +41,7 @@ def check_unchecked(
     known = _read(cache)
     faults = check_together(corpus, skills)
     good, tested = set(), 0
-    for task in corpus.tasks:
+    for task in corpus.at_hand:
         digest = instrument_digest(task, sandbox)
         if digest not in known:
             tested += 1

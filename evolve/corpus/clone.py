@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from evolve.corpus.plumbing import TreeEntry, clean_environment, git, list_tree, read_blobs
 from evolve.digest import refuse_ambiguous_names, sha256_bytes
 from evolve.errors import EnvironmentFault, InputError
+from evolve.files import safe_relative
 from evolve.snapshot import Snapshot
 
 NOBODY = {
@@ -22,6 +23,7 @@ NOBODY = {
     "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+00:00",
 }
 MESSAGE = "Initial state"
+PATCH = "change.patch"
 BRANCH = "main"
 # Shorter contents say nothing: an empty __init__.py stands everywhere.
 LEAST_ORACLE_BYTES = 32
@@ -181,8 +183,11 @@ def _commit(target: Path, entries: list[TreeEntry]) -> None:
 def _apply(target: Path, patch: bytes) -> None:
     at = ("--git-dir", str(target / ".git"), "--work-tree", str(target))
     try:
+        listed = git(*at, "apply", "--numstat", "-z", "-", at=target, stdin=patch)
+        for record in filter(None, listed.split(b"\0")):
+            safe_relative(record.rpartition(b"\t")[2].decode("utf-8", errors="replace"), where=PATCH)
         git(*at, "apply", "--whitespace=nowarn", "-", at=target, stdin=patch)
-    except EnvironmentFault as error:
+    except (EnvironmentFault, InputError) as error:
         raise InputError(f"the patch does not apply: {error.message}", code="broken-patch") from error
 
 

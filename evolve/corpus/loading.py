@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evolve.digest import sha256_bytes, sha256_json
@@ -56,15 +56,26 @@ class LoadedTask:
 
 @dataclass(frozen=True)
 class Corpus:
-    """All tasks, sorted by id."""
+    """All tasks, sorted by id; expensive ones are at hand only when they are asked for."""
 
     tasks: tuple[LoadedTask, ...]
+    expensive: bool = False
+
+    @property
+    def at_hand(self) -> tuple[LoadedTask, ...]:
+        """The tasks that are measured."""
+        return tuple(task for task in self.tasks if self.expensive or not task.task.expensive)
 
     def of(self, skill: str, *splits: Split) -> tuple[LoadedTask, ...]:
-        """Return the tasks of a skill, of some splits or of all."""
+        """Return the tasks at hand of a skill, of some splits or of all."""
         return tuple(
-            task for task in self.tasks if skill in task.task.skills and (not splits or task.task.split in splits)
+            task for task in self.at_hand if skill in task.task.skills and (not splits or task.task.split in splits)
         )
+
+    def left_out(self, skill: str, *splits: Split) -> tuple[str, ...]:
+        """Return the ids of a skill's tasks that are left out because they are expensive."""
+        every = replace(self, expensive=True).of(skill, *splits)
+        return tuple(task.id for task in every if task not in self.of(skill, *splits))
 
     def get(self, identifier: str) -> LoadedTask:
         """Return a task by id.
@@ -140,8 +151,12 @@ def task_of(files: Snapshot, folder: Path) -> LoadedTask:
     )
 
 
-def load_corpus(folder: Path) -> Corpus:
+def load_corpus(folder: Path, *, expensive: bool = False) -> Corpus:
     """Load every task below a folder.
+
+    Args:
+        folder: The folder.
+        expensive: Whether expensive tasks are measured too.
 
     Raises:
         InputError: The folder is missing or empty, or a task is invalid.
@@ -152,4 +167,4 @@ def load_corpus(folder: Path) -> Corpus:
     tasks = tuple(load_task(path) for path in sorted(folder.iterdir()) if path.is_dir())
     if not tasks:
         raise InputError(f"{folder}: no task in it", hint="evolve init writes three to start from", code="no-task")
-    return Corpus(tasks=tasks)
+    return Corpus(tasks=tasks, expensive=expensive)

@@ -73,7 +73,11 @@ def git(
 
 
 def _verb(arguments: Sequence[str]) -> str:
-    return next((part for part in arguments if not part.startswith("-")), "git")
+    """Return the command among the arguments."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("--git-dir", "--work-tree", "-c", "-C") else rest[1:]
+    return rest[0] if rest else "git"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evolve.corpus.leaks import reference_reply
 from evolve.corpus.loading import Corpus, LoadedTask
+from evolve.errors import InputError
 from evolve.records.kinds import Split
 from evolve.records.task import ANSWER_FILE
 from evolve.sandbox.base import Sandbox
@@ -84,11 +85,14 @@ def check_task(task: LoadedTask, sandbox: Sandbox, lay: Lay = lay_seed) -> list[
     if faults:
         return faults
     trial = _Trial(task, sandbox, lay)
-    for verdict in trial.reference(task.good):
-        if not verdict.passed:
-            text = f"the good reference fails {verdict.where}: {verdict.check.id}{_said(verdict)}"
-            faults.append(InstrumentFault(task.id, "good-fails", text))
-    return faults + _bad_faults(task, trial.reference(task.bad)) + _idle_faults(task, trial)
+    try:
+        for verdict in trial.reference(task.good):
+            if not verdict.passed:
+                text = f"the good reference fails {verdict.where}: {verdict.check.id}{_said(verdict)}"
+                faults.append(InstrumentFault(task.id, "good-fails", text))
+        return faults + _bad_faults(task, trial.reference(task.bad)) + _idle_faults(task, trial)
+    except InputError as error:
+        return [InstrumentFault(task.id, "cannot-begin", error.message)]
 
 
 def _bad_faults(task: LoadedTask, verdicts: list[CheckVerdict]) -> list[InstrumentFault]:
@@ -159,7 +163,7 @@ def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox, lay: L
 
     """
     faults = check_together(corpus, skills)
-    for task in corpus.tasks:
+    for task in corpus.at_hand:
         faults.extend(check_task(task, sandbox, lay))
     return faults
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -124,7 +124,9 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
         raise _refuse("expired", f"{evidence.folder}: expired on {promotion.expires_at:%Y-%m-%d}", "measure it again")
     if workspace.policy().digest() != promotion.policy_sha256:
         raise _refuse("policy-changed", "the policy in force is not the one that was decided under", "measure it again")
-    sealed = corpus.of(promotion.skill, Split.SEALED)
+    measured = {task.task for task in promotion.sealed}
+    expensive = any(task.task.expensive for task in corpus.tasks if task.id in measured)
+    sealed = replace(corpus, expensive=expensive).of(promotion.skill, Split.SEALED)
     if sealed_digest(sealed) != promotion.sealed_sha256:
         raise _refuse("sealed-changed", "the sealed tasks have changed since they were measured", "measure it again")
     entries = ledger.read_ledger(workspace.promotion)

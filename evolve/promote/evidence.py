@@ -150,6 +150,7 @@ def make_promotion(
         sealed=tuple(
             SealedTask(task=task.id, task_sha256=task.task_sha256, oracle_sha256=task.oracle_sha256) for task in sealed
         ),
+        left_out=result.plan.left_out,
         agent=result.plan.agent,
         runtime_sha256=runtime_digest(),
         plan_sha256=result.plan.digest(),

@@ -71,6 +71,7 @@ class Plan(Record):
     cache: CachePolicy
     agent: dict[str, Any]
     arms: tuple[Arm, ...]
+    left_out: tuple[Identifier, ...] = Field(default=(), description="Tasks left out because they are expensive.")
     cells: tuple[PlannedCell, ...]
 
     def agent_of(self, arm: str) -> dict[str, Any]:

@@ -101,6 +101,9 @@ class Promotion(Record):
     arms: tuple[Arm, ...]
     sealed_sha256: Digest
     sealed: tuple[SealedTask, ...]
+    left_out: tuple[Identifier, ...] = Field(
+        default=(), description="Sealed tasks left out because they are expensive."
+    )
     agent: dict[str, Any]
     runtime_sha256: Digest
     plan_sha256: Digest
