@@ -54,7 +54,11 @@ class SweepRequest:
         """Return the id: purpose, skill, and a digest of everything that is to be measured."""
         content = [
             [arm.record().json_value() for arm in self.arms],
-            [[task.id, task.task_sha256, task.oracle_sha256] for group in self.groups for task in group.tasks],
+            [
+                [task.id, task.task_sha256, task.oracle_sha256, task.beginning_sha256]
+                for group in self.groups
+                for task in group.tasks
+            ],
             [self.purpose, self.context, self.runs, self.agent],
             cell_identity(self.groups[0].tasks[0], "0" * 64, self.agent, self.sandbox, 0).runtime_sha256,
             self.sandbox.name,
