@@ -17,6 +17,7 @@ from evolve.errors import InputError
 from evolve.files import safe_relative, write_atomic, write_folder
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
+from evolve.records.policy import LeakLimits
 from evolve.skills import Skill, validate_skill
 from evolve.snapshot import FileEntry, Snapshot
 
@@ -86,7 +87,9 @@ def base_digests(skill: Skill, overlay: FrozenOverlay) -> dict[str, str | None]:
     return bases
 
 
-def validate_overlay(overlay: FrozenOverlay, incumbent: Skill, corpus: Corpus, where: str) -> Skill:
+def validate_overlay(
+    overlay: FrozenOverlay, incumbent: Skill, corpus: Corpus, where: str, limits: LeakLimits | None = None
+) -> Skill:
     """Check everything that an overlay must hold to, and return the candidate skill.
 
     Raises:
@@ -109,9 +112,9 @@ def validate_overlay(overlay: FrozenOverlay, incumbent: Skill, corpus: Corpus, w
         raise InputError(f"{where}: equals the incumbent; there is nothing to measure", code="no-change")
     base = "\n".join(text for _, text in incumbent.files.texts())
     text = "\n".join(text for _, text in overlay.files.texts())
-    leaks = find_leaks(text, base, corpus.tasks, overlay.spec.worked_examples)
+    leaks = find_leaks(text, base, corpus.tasks, overlay.spec.worked_examples, limits)
     if leaks:
-        found = "; ".join(f"{leak.what} of {leak.split} task {leak.task}" for leak in leaks[:4])
+        found = "; ".join(f"{leak.what} of {leak.split} task {leak.task} ({leak.passage!r})" for leak in leaks[:4])
         raise InputError(
             f"{where}: carries {found}",
             hint="train tasks may be quoted when overlay.yaml names them in worked_examples; others never",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -56,3 +57,12 @@ def test_every_recipe_can_be_pasted(path: Path) -> None:
 def test_every_piece_of_a_task_can_be_pasted(block: str) -> None:
     kind = Oracle if "evolve/oracle@1" in block else Task
     parse_yaml(kind, block, "task.yaml")
+
+
+def test_the_schemas_for_editors_are_the_true_ones() -> None:
+    from evolve.records.schemas import json_schema
+
+    files = sorted((ROOT / "docs/schemas").glob("*.json"))
+    assert {path.stem for path in files} >= {"task", "oracle", "workspace", "policy", "review"}
+    for path in files:
+        assert json.loads(path.read_text()) == json_schema(path.stem), "python scripts/write_schemas.py"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -14,15 +14,16 @@ from evolve.bench.arms import PlanArm
 from evolve.bench.ground import Ground
 from evolve.corpus.beginnings import Beginning
 from evolve.corpus.loading import LoadedTask
-from evolve.digest import foreign_tree_digest, sha256_bytes
+from evolve.digest import foreign_files, foreign_tree_digest, sha256_bytes
 from evolve.errors import EvolveError
-from evolve.hostile import remove_tree, write_fresh
+from evolve.hostile import read_below, remove_tree, write_fresh
 from evolve.records.kinds import ErrorKind
 from evolve.records.plan import PlannedCell
-from evolve.records.row import CheckOutcome, Row, Usage
+from evolve.records.row import CheckOutcome, Delivered, Row, Usage
 from evolve.records.task import ANSWER_FILE
 from evolve.redact import redact
 from evolve.sandbox.base import Sandbox
+from evolve.scoring.size import MAX_MEASURED_BYTES, Change, delivered
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
 from evolve.skills import Skill, installed_fingerprint
@@ -52,6 +53,7 @@ class _Measured:
     verify: CheckOutcome | None = None
     oracle: CheckOutcome | None = None
     work_sha256: str | None = None
+    delivered: Delivered | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,30 @@ class Room:
             room.remove()
             raise
         return room
+
+    def changes(self, task: LoadedTask) -> list[Change]:
+        """Return every file that is another than the one that the work began with.
+
+        Raises:
+            InputError: The work holds what cannot be read.
+
+        """
+        beginning = self.ground.beginning
+        before = {path: entry.content for path, entry in task.seed.files.items()}
+        now = dict(foreign_files(self.work))
+        if beginning is None:
+            then: Mapping[str, bytes | None] = before
+        else:
+            then = {path: None for path, _ in foreign_files(beginning.tree)}
+        found = []
+        for path in sorted({*then, *now}):
+            old = then.get(path)
+            if beginning is not None and path in then:
+                old = read_below(beginning.tree, path, MAX_MEASURED_BYTES)
+            new = read_below(self.work, path, MAX_MEASURED_BYTES) if path in now else None
+            if old != new:
+                found.append(Change(path, old, new))
+        return found
 
     def caches(self) -> dict[str, Path]:
         """Return the writable folders of dependencies, by path in the work; each begins as it was copied."""
@@ -159,10 +185,11 @@ def _measure(
         if task.task.replies and not room.shared:
             write_fresh(room.work / ANSWER_FILE, end.reply)
         work_digest = foreign_tree_digest(room.work)
+        size = None if task.task.replies else delivered(room.changes(task))
     except (EvolveError, OSError) as error:
         return _Measured(end, ErrorKind.VERIFY_FAILED, f"its work cannot be read: {error}")
     try:
-        return _graded(task, end, room, sandbox, work_digest, phase)
+        return replace(_graded(task, end, room, sandbox, work_digest, phase), delivered=size)
     except (EvolveError, OSError) as error:
         return _Measured(end, ErrorKind.INFRA_ERROR, str(error))
 
@@ -234,6 +261,7 @@ def run_cell(
         transcript_sha256=sha256_bytes(transcript.encode("utf-8")) if transcript else None,
         recording_sha256=sha256_bytes(recording.encode("utf-8")) if recording else None,
         work_sha256=measured.work_sha256,
+        delivered=measured.delivered,
         measured_at=datetime.now(UTC),
     )
     return Attempt(row=row, reply=reply, refused=measured.end.refused, transcript=transcript, recording=recording)

@@ -55,7 +55,7 @@ def command(
     frozen = read_overlay(overlay, skills)
     incumbent = workspace.skill(frozen.skill)
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
-        validate_overlay(frozen, incumbent, bench.corpus, str(overlay))
+        validate_overlay(frozen, incumbent, bench.corpus, str(overlay), bench.policy.leaks)
         wanted = tuple(dict.fromkeys((*bench.arms.rivals(incumbent, bench.progress.note), *rivals)))
         confirmation = Confirmation(bench, incumbent, frozen, wanted)
         if plan_only:

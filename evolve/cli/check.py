@@ -25,8 +25,9 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     Example: evolve check
     """
     from evolve.bench.ground import Grounds
+    from evolve.corpus.alike import near_duplicates
     from evolve.corpus.loading import load_corpus
-    from evolve.corpus.selftest import check_corpus, split_counts
+    from evolve.corpus.selftest import check_corpus, leaking_skills, split_counts
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
     from evolve.sandbox.host_box import HostBox
@@ -50,6 +51,15 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
                 f"warning: {name}: {count['sealed']} sealed tasks cannot prove a gain "
                 f"(smallest p {smallest:.3g}, first look {alpha:.3g}); have at least 6, better 12"
             )
+    lines += [f"warning: {text}" for text in leaking_skills(corpus, skills, policy.leaks)]
+    alike = near_duplicates(corpus.at_hand, policy.leaks.likeness)
+    lines += [
+        f"warning: {one.first.id} ({one.first.task.split}) and {one.second.id} ({one.second.task.split}) are "
+        f"nearly the same ({one.likeness:.0%})"
+        for one in alike[:MOST_ALIKE]
+    ]
+    if len(alike) > MOST_ALIKE:
+        lines.append(f"warning: and {len(alike) - MOST_ALIKE} more pairs of tasks that are nearly the same")
     lines += [f"FAULT  {fault.task}: {fault.text}" for fault in faults]
     if left := len(corpus.tasks) - len(corpus.at_hand):
         lines.append(f"{left} expensive tasks left out: --include-expensive takes them")
@@ -59,4 +69,5 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     return ExitCode.USAGE if faults else ExitCode.DONE
 
 
+MOST_ALIKE = 5
 _HEADER = ["skill", "train", "selection", "sealed"]

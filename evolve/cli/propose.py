@@ -66,7 +66,7 @@ def _manual(skill: str, source: Path) -> str:
     incumbent = workspace.skill(skill)
     spec = OverlaySpec(schema_id=OVERLAY_SCHEMA, skills=(skill,), operator="manual", parents=(incumbent.fingerprint,))
     overlay = single_file_overlay(incumbent, SKILL_FILE, read_text(source), spec)
-    validate_overlay(overlay, incumbent, load_corpus(workspace.corpus), str(source))
+    validate_overlay(overlay, incumbent, load_corpus(workspace.corpus), str(source), workspace.policy().leaks)
     return workspace.relative(store_overlay(workspace, overlay))
 
 

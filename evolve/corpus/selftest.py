@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evolve.corpus.leaks import reference_reply
+from evolve.corpus.leaks import LeakScan, reference_reply
 from evolve.corpus.loading import Corpus, LoadedTask
 from evolve.errors import InputError
 from evolve.records.kinds import Split
+from evolve.records.policy import LeakLimits
 from evolve.records.task import ANSWER_FILE
 from evolve.sandbox.base import Sandbox
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import CheckVerdict, all_verdicts
 from evolve.scratch import short_lived
+from evolve.skills import Skill
 from evolve.snapshot import Snapshot
 
 # Lays out what a task begins with in an empty folder, and returns what is to be mounted in it.
@@ -153,6 +155,20 @@ def check_together(corpus: Corpus, skills: Iterable[str]) -> list[InstrumentFaul
             if skill not in known:
                 faults.append(InstrumentFault(task.id, "no-skill", f"names the skill {skill!r}, which is not there"))
     return faults
+
+
+def leaking_skills(corpus: Corpus, skills: Mapping[str, Skill], limits: LeakLimits) -> list[str]:
+    """Return what committed skills carry of tasks that they are to be measured with, in sentences."""
+    scan = LeakScan(corpus.tasks, "", limits)
+    found = []
+    for name, skill in skills.items():
+        text = "\n".join(text for _, text in skill.files.texts())
+        found += [
+            f"the skill {name} carries {leak.what} of {leak.split} task {leak.task}: {leak.passage!r}"
+            for leak in scan.find(text)
+            if leak.split is not Split.TRAIN
+        ]
+    return found
 
 
 def check_corpus(corpus: Corpus, skills: Iterable[str], sandbox: Sandbox, lay: Lay = lay_seed) -> list[InstrumentFault]:

@@ -53,7 +53,7 @@ class Proposer:
 
         """
         overlay = self._make(slot)
-        validate_overlay(overlay, self.skill, self.bench.corpus, slot.name)
+        validate_overlay(overlay, self.skill, self.bench.corpus, slot.name, self.bench.policy.leaks)
         return overlay
 
     def _make(self, slot: Slot) -> FrozenOverlay:

@@ -323,7 +323,8 @@ def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, workspace: Work
         return
     if skill.files.digest != measured.get("incumbent"):
         raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", "propose and measure again")
-    validate_overlay(overlay, skill, corpus, str(evidence.folder / OVERLAY_FOLDER))
+    where = str(evidence.folder / OVERLAY_FOLDER)
+    validate_overlay(overlay, skill, corpus, where, evidence.promotion.policy.leaks)
 
 
 def _remember(workspace: Workspace, paths: list[str]) -> Callable[[], None]:

@@ -20,6 +20,14 @@ class Screening(Record):
     survivors: int = Field(default=3, ge=1, le=100, description="Candidates that go from train to selection.")
 
 
+class LeakLimits(Record):
+    """How much of a task a skill may not carry."""
+
+    words: int = Field(default=8, ge=3, le=100, description="Words in a row that are a passage of a task.")
+    value_chars: int = Field(default=12, ge=1, le=1000, description="Characters from which an expected value is told.")
+    likeness: float = Field(default=0.85, gt=0, le=1, description="From where two tasks are nearly the same.")
+
+
 class Policy(Record):
     """The thresholds; the digest of this record is part of the evidence."""
 
@@ -39,6 +47,7 @@ class Policy(Record):
     alpha_account: Literal["inverse-square"] = "inverse-square"
     finalists: int = Field(default=1, ge=1, le=1, description="Candidates a generation may confirm.")
     screening: Screening = Screening()
+    leaks: LeakLimits = LeakLimits()
     canaries: int = Field(
         default=1, ge=1, le=1000, description="Cells paid afresh for an arm and each sweep that it reuses."
     )

@@ -88,6 +88,20 @@ class CheckOutcome(Record):
     review: ReviewFigures | None = None
 
 
+class Delivered(Record):
+    """What an agent delivered, beside what tools wrote; tests are counted apart."""
+
+    files: int = Field(description="Files that changed.")
+    added: int = Field(description="Lines added.")
+    removed: int = Field(description="Lines removed.")
+    test_files: int
+    test_added: int
+    test_removed: int
+    bytes_compressed: int = Field(description="The lines that are new, compressed.")
+    code_lines: int = Field(description="Lines of code, neither blank nor comment, more than before.")
+    statements: int | None = Field(description="Statements more than before; null where nothing parses them.")
+
+
 class Reuse(Record):
     """Where a reused row was measured."""
 
@@ -115,6 +129,7 @@ class Row(Record):
     transcript_sha256: Digest | None = None
     recording_sha256: Digest | None = None
     work_sha256: Digest | None = None
+    delivered: Delivered | None = None
     measured_at: Timestamp = Field(description="When the row was first measured; reuse never changes it.")
     reused: Reuse | None = None
 
@@ -124,7 +139,7 @@ class Row(Record):
             raise ValueError("a row is resolved exactly when it has no error kind")
         if self.key != self.identity.digest():
             raise ValueError("the key is not the digest of the identity")
-        for part in (self.identity, self.usage, self.verify, self.oracle, self.reused):
+        for part in (self.identity, self.usage, self.verify, self.oracle, self.delivered, self.reused):
             if part is not None:
                 lean(part)
         return lean(self)

@@ -16,6 +16,7 @@ from evolve.records.plan import Plan
 from evolve.records.policy import Policy
 from evolve.records.prices import PriceTable
 from evolve.records.promotion import Promotion
+from evolve.records.review import Review
 from evolve.records.row import Row
 from evolve.records.task import Oracle, Task
 from evolve.records.weights import WeightsCatalogue
@@ -33,6 +34,7 @@ FORMATS: dict[str, type[Record]] = {
     "policy": Policy,
     "prices": PriceTable,
     "promotion": Promotion,
+    "review": Review,
     "row": Row,
     "task": Task,
     "weights": WeightsCatalogue,

@@ -27,7 +27,9 @@ from evolve.records.promotion import CanaryRecord, LedgerPosition, Promotion, Re
 from evolve.records.row import Usage
 from evolve.records.schemas import FORMATS, json_schema
 from evolve.records.workspace import WorkspaceSpec
+from evolve.scoring.review import read_review
 from tests.builders import NOW, digest_of, make_policy, make_request, make_row, make_skill, make_task
+from tests.scoring.test_review import finding, review
 
 D = digest_of("anything")
 TASK = make_task(
@@ -134,6 +136,7 @@ INSTANCES: dict[str, Record] = {
     ),
     "policy": POLICY,
     "promotion": PROMOTION,
+    "review": read_review(review(finding())),
     "row": make_row(resolved=False),
     "task": TASK.task,
     "weights": catalogue(),
