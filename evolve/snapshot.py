@@ -45,7 +45,7 @@ class Snapshot:
                 raise InputError(f"{path}: a link; put the file itself there", code="link")
             total += status.st_size
             if total > max_bytes:
-                raise InputError(f"{root}: more than {max_bytes} bytes", code="too-large")
+                raise InputError(f"{path}: more than {max_bytes} bytes, with all before it", code="too-large")
             try:
                 content = path.read_bytes()
             except OSError as error:
