@@ -21,9 +21,3 @@ class CodeBlock:
 def code_blocks(text: str) -> list[CodeBlock]:
     """Find the fenced code blocks of a text, in order."""
     return [CodeBlock(m[2].strip(), m[3], m.start(), m.end()) for m in _FENCE.finditer(text)]
-
-
-def code_of(reply: str) -> str:
-    """Return the code in a reply: its first fenced block, else the whole reply."""
-    blocks = code_blocks(reply)
-    return blocks[0].content if blocks else reply

@@ -78,6 +78,16 @@ LIMITER = (
 )
 
 
+# What a test runner finds of its own accord is not to be found: caches are not written, plugins not looked for.
+GRADER_ENV = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONNOUSERSITE": "1",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_ADDOPTS": "-p no:cacheprovider",
+    "npm_config_ignore_scripts": "true",
+}
+
+
 def _exists(program: str, cwd: Path | None) -> bool:
     """Whether a program is there, as seen from a working folder."""
     return ((cwd or Path()) / program).exists() if "/" in program else shutil.which(program) is not None

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault
-from evolve.sandbox.base import Completed, Job, base_python, kill_group, run_contained
+from evolve.sandbox.base import GRADER_ENV, Completed, Job, base_python, kill_group, run_contained
 from evolve.sandbox.hidden import hiding
 from evolve.scratch import short_lived
 
@@ -36,7 +36,8 @@ for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
     except OSError: pass
 try: socket.create_connection(("127.0.0.1", int(sys.argv[2])), 1); faults.append("it can reach the network")
 except OSError: pass
-if any(name not in ("PATH", "LANG", "HOME", "TMPDIR", "PWD", "LC_CTYPE") for name in os.environ):
+known = ("PATH", "LANG", "HOME", "TMPDIR", "PWD", "LC_CTYPE", "npm_config_ignore_scripts")
+if any(name not in known and not name.startswith(("PYTHON", "PYTEST")) for name in os.environ):
     faults.append("it sees the host's environment")
 print("; ".join(faults) or "contained")
 """
@@ -62,6 +63,7 @@ class Bubblewrap:
             "LANG": "C.UTF-8",
             "HOME": "/tmp",
             "TMPDIR": "/tmp",
+            **GRADER_ENV,
         }.items():
             argv += ["--setenv", name, value]
         for folder in SYSTEM_FOLDERS:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from evolve.sandbox.base import Completed, Job, kill_group, run_contained
+from evolve.sandbox.base import GRADER_ENV, Completed, Job, kill_group, run_contained
 
 MARK = "EVOLVE_JOB"
 
@@ -32,7 +32,13 @@ class Host:
                 place.rmdir()
                 place.symlink_to(path)
         mark = secrets.token_hex(16)
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent", MARK: mark}
+        env = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "HOME": "/nonexistent",
+            **GRADER_ENV,
+            MARK: mark,
+        }
 
         def end(process: subprocess.Popen[bytes]) -> None:
             kill_group(process)

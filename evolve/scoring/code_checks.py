@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from evolve.records.checks import CommandCheck, PythonCallsCheck
-from evolve.replies.fences import code_of
+from evolve.replies.code import python_of
 from evolve.sandbox.base import Completed, Job, Sandbox, base_python
 from evolve.scoring.submission import Submission
 
@@ -65,7 +65,7 @@ def python_calls(check: PythonCallsCheck, submission: Submission, sandbox: Sandb
         EnvironmentFault: The sandbox does not work.
 
     """
-    code = submission.file_text(check.file) if check.file else code_of(submission.reply)
+    code = submission.file_text(check.file) if check.file else python_of(submission.reply, check.function)
     if not code:
         return False, "there is no code"
     request = {"code": code, "function": check.function, "calls": [call.args for call in check.calls]}

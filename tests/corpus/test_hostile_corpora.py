@@ -1,7 +1,5 @@
 """Hostile and broken corpora and overlays: one clear error that names file and field, exit 2, nothing written."""
 
-# ruff: noqa: E501 -- a table is read across
-
 from __future__ import annotations
 
 import os

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.replies.fences import code_blocks, code_of
+from evolve.replies.fences import code_blocks
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,3 @@ def test_code_blocks_are_found_in_order(text: str, found: list[tuple[str, str]])
 def test_blocks_never_overlap(text: str) -> None:
     blocks = code_blocks(text)
     assert all(one.end <= two.start for one, two in itertools.pairwise(blocks))
-
-
-@pytest.mark.parametrize(
-    ("reply", "code"), [("x = 1", "x = 1"), ("Here:\n```py\nx = 2\n```\n```\ny\n```", "x = 2\n"), ("", "")]
-)
-def test_the_code_is_the_first_block_or_the_whole_reply(reply: str, code: str) -> None:
-    assert code_of(reply) == code

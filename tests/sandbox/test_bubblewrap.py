@@ -15,7 +15,7 @@ import pytest
 
 from evolve.errors import EnvironmentFault
 from evolve.sandbox import base
-from evolve.sandbox.base import Completed, Job, base_python
+from evolve.sandbox.base import GRADER_ENV, Completed, Job, base_python
 from evolve.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 
 EXECUTABLE = shutil.which("bwrap") or "bwrap"
@@ -106,7 +106,7 @@ print([e for p in os.listdir("/proc") if p.isdigit() for e in [open(f"/proc/{p}/
     completed = run(code, tmp_path / "work", str(tmp_path / "secret"), str(Path(__file__)))
     lines = completed.stdout.decode().splitlines()
     assert lines[0] == "[]"
-    assert set(eval(lines[1])) <= {"PATH", "LANG", "HOME", "TMPDIR", "PWD", "LC_CTYPE"}
+    assert set(eval(lines[1])) <= {"PATH", "LANG", "HOME", "TMPDIR", "PWD", "LC_CTYPE", *GRADER_ENV}
     assert lines[2] == "[]"
 
 

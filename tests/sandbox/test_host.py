@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from evolve.errors import EnvironmentFault
-from evolve.sandbox.base import Completed, Job, base_python
+from evolve.sandbox.base import GRADER_ENV, Completed, Job, base_python
 from evolve.sandbox.host import Host
 from tests.sandbox.test_bubblewrap import gone
 
@@ -28,7 +28,7 @@ def test_a_job_runs_in_its_folder_with_an_environment_built_from_nothing(
     code = "import os, sys; print(os.getcwd(), sorted(os.environ), sys.stdin.read()); sys.exit(3)"
     completed = run(code, tmp_path, stdin=b"in")
     assert completed.exit_code == 3
-    allowed = ("EVOLVE_JOB", "HOME", "LANG", "LC_CTYPE", "PATH", "PWD")
+    allowed = sorted(("EVOLVE_JOB", "HOME", "LANG", "LC_CTYPE", "PATH", "PWD", *GRADER_ENV))
     said = completed.stdout.decode()
     names = [name for name in allowed if f"'{name}'" in said]
     assert said == f"{os.path.realpath(tmp_path)} {names} in\n"
