@@ -49,6 +49,7 @@ def command(
 
     Example: evolve measure incumbent no-skill brief --skill purchase-json
     """
+    from evolve.bench.discrimination import ties
     from evolve.bench.journal import JOURNAL_FILE, read_state
 
     workspace = here()
@@ -80,11 +81,16 @@ def command(
         costs = [one.cost_usd_micros for one in result.spent]
         known = None if None in costs else sum(cost or 0 for cost in costs)
         lines.append(f"beside the cells, {len(result.spent)} warm-ups and lost attempts: at most {money(known)}")
+    alike = ties(result.rows)
+    for what, tasks in (("every arm fails", alike.floor), ("every arm resolves", alike.ceiling)):
+        if tasks:
+            lines.append(f"{what}, so that they tell nothing apart: {', '.join(tasks)}")
     if plan.left_out:
         lines.append(f"left out because they are expensive (--include-expensive): {', '.join(plan.left_out)}")
     lines += [f"{name}: {_kinds(figures[name])}" for name in names if figures[name]["kinds"]]
     lines.append(f"sweep: {folder}")
-    emit({"sweep": folder, "arms": figures}, "\n".join(lines), as_json=as_json)
+    told_apart = {"floor": alike.floor, "ceiling": alike.ceiling}
+    emit({"sweep": folder, "arms": figures, **told_apart}, "\n".join(lines), as_json=as_json)
     unmeasured = [name for name in names if figures[name]["void"] == figures[name]["cells"]]
     return ExitCode.BROKEN if unmeasured else ExitCode.DONE
 
