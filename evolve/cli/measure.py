@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evolve.cli.opening import here, open_bench
-from evolve.cli.output import emit, json_option, table
+from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import ExitCode, InputError
 
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from evolve.bench.measure import Bench
     from evolve.bench.plan import SweepRequest
     from evolve.records.plan import Purpose
-    from evolve.records.row import Row
 
 INCUMBENT = "incumbent"
 
@@ -49,7 +45,6 @@ def command(
 
     Example: evolve measure incumbent no-skill brief --skill purchase-json
     """
-    from evolve.bench.discrimination import ties
     from evolve.bench.journal import JOURNAL_FILE, read_state
 
     workspace = here()
@@ -69,29 +64,12 @@ def command(
                 f"measured already, on {plan.created_at:%Y-%m-%d}: nothing is paid again; --runs gives more"
             )
         result = bench.run(request, plan)
-    from evolve.cli.plans import money
+    from evolve.cli.measured import measured_text, measured_value
 
-    names = [arm.name for arm in request.arms]
-    figures = {name: _figures([row for row in result.rows if row.arm == name]) for name in names}
     folder = workspace.relative(result.folder)
-    header = ["arm", "resolved", "failed", "void", "input", "output", "turns", "cost"]
-    lines = [table([[name, *_shown(figures[name])] for name in names], header)]
-    lines.append(f"{len(request.groups[0].tasks)} {split} tasks x {runs} runs; tokens and turns are medians a cell")
-    if result.spent:
-        costs = [one.cost_usd_micros for one in result.spent]
-        known = None if None in costs else sum(cost or 0 for cost in costs)
-        lines.append(f"beside the cells, {len(result.spent)} warm-ups and lost attempts: at most {money(known)}")
-    alike = ties(result.rows)
-    for what, tasks in (("every arm fails", alike.floor), ("every arm resolves", alike.ceiling)):
-        if tasks:
-            lines.append(f"{what}, so that they tell nothing apart: {', '.join(tasks)}")
-    if plan.left_out:
-        lines.append(f"left out because they are expensive (--include-expensive): {', '.join(plan.left_out)}")
-    lines += [f"{name}: {_kinds(figures[name])}" for name in names if figures[name]["kinds"]]
-    lines.append(f"sweep: {folder}")
-    told_apart = {"floor": alike.floor, "ceiling": alike.ceiling}
-    emit({"sweep": folder, "arms": figures, **told_apart}, "\n".join(lines), as_json=as_json)
-    unmeasured = [name for name in names if figures[name]["void"] == figures[name]["cells"]]
+    value, text = measured_value(plan, result.rows), measured_text(plan, result, folder)
+    emit({"sweep": folder, **value}, text, as_json=as_json)
+    unmeasured = [name for name, found in value["arms"].items() if found["void"] == found["cells"]]
     return ExitCode.BROKEN if unmeasured else ExitCode.DONE
 
 
@@ -108,38 +86,3 @@ def _request(bench: Bench, names: dict[str, None], skill_name: str, split: str, 
         raise InputError(f"the skill {skill.name!r} has no {split} task", code="no-task")
     purpose: Purpose = "train" if split == "train" else "selection"
     return bench.request(purpose, "measured-by-hand", (Group(arms, tasks),), runs)
-
-
-def _figures(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return what became of an arm's cells; a figure that a row lacks is unknown."""
-    valid = [row for row in rows if not row.void]
-    costs = [row.usage.cost_usd_micros for row in rows]
-    return {
-        "cells": len(rows),
-        "resolved": sum(row.resolved for row in valid),
-        "failed": sum(not row.resolved for row in valid),
-        "void": len(rows) - len(valid),
-        "input_tokens": _median([row.usage.input_tokens for row in valid]),
-        "output_tokens": _median([row.usage.output_tokens for row in valid]),
-        "turns": _median([row.usage.turns for row in valid]),
-        "cost_usd_micros": None if None in costs else sum(cost or 0 for cost in costs),
-        "kinds": dict(Counter(str(row.kind) for row in rows if row.kind is not None)),
-    }
-
-
-def _median(figures: list[int | None]) -> float | None:
-    known = [figure for figure in figures if figure is not None]
-    return statistics.median(known) if known and len(known) == len(figures) else None
-
-
-def _shown(figures: dict[str, Any]) -> list[str]:
-    from evolve.cli.plans import money
-
-    medians = [figures[name] for name in ("input_tokens", "output_tokens", "turns")]
-    shown = ["unknown" if median is None else f"{median:,.0f}" for median in medians]
-    resolved = f"{figures['resolved']}/{figures['cells']}"
-    return [resolved, str(figures["failed"]), str(figures["void"]), *shown, money(figures["cost_usd_micros"])]
-
-
-def _kinds(figures: dict[str, Any]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(figures["kinds"].items()))

@@ -100,6 +100,7 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.measure import FROZEN_FOLDER
     from evolve.cli.decisions import decision_text
+    from evolve.cli.measured import measured_text, measured_value
     from evolve.overlays import read_overlay
     from evolve.promote.confirm import Confirmation
     from evolve.records.base import read_json
@@ -110,9 +111,9 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as
     digests = [arm.overlay_sha256 for arm in plan.arms if arm.overlay_sha256]
     if plan.purpose != "sealed" or not digests:
         result = bench.resume(folder)
-        resolved = sum(row.resolved for row in result.rows)
-        text = f"{plan.sweep}: finished, {resolved} of {len(result.rows)} cells resolved"
-        emit({"sweep": plan.sweep, "cells": len(result.rows), "resolved": resolved}, text, as_json=as_json)
+        where = workspace.relative(folder)
+        value = {"sweep": where, "finished": True, **measured_value(plan, result.rows)}
+        emit(value, f"{plan.sweep}: finished\n{measured_text(plan, result, where)}", as_json=as_json)
         return
     incumbents = workspace.skills()
     overlay = read_overlay(folder / FROZEN_FOLDER / digests[0][:12], incumbents)

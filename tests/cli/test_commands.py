@@ -255,7 +255,9 @@ def test_resume_of_a_train_sweep(workspace: Path, model: ScriptedModel, evolve: 
     assert evolve("propose", "--operator", "demonstrate").code == 130
     ran = evolve("resume")
     assert ran.code == 0
-    assert "finished, 0 of 3 cells resolved" in ran.out
+    assert ": finished\n" in ran.out
+    assert "bracket  0/3 " in ran.out
+    assert " train tasks x 1 runs" in ran.out
 
 
 @pytest.mark.parametrize(
