@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from evolve.corpus.clone import Recipe, build_clean
 from evolve.corpus.loading import Corpus, LoadedTask, load_corpus
 from evolve.corpus.selftest import check_corpus, split_counts
-from evolve.records.checks import CommandCheck
+from evolve.records.checks import CommandCheck, ReviewCheck
+from evolve.records.review import Finding, Review
 from evolve.sandbox.base import Sandbox
 from evolve.sandbox.choose import choose_sandbox
+from evolve.scoring.review import read_review, score_review
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import all_verdicts
 from evolve.snapshot import FileEntry, Snapshot
@@ -23,7 +27,7 @@ from tests.worlds import ScriptedModel, git
 ROOT = Path(__file__).parents[1]
 WORKSPACE = find_workspace(ROOT)
 PROVEN = ["bug-triage", "commit-line", "ini-edit", "purchase-json", "python-function", "value-format"]
-TRIED = ["careful-edits"]
+TRIED = ["careful-edits", "code-review"]
 
 # For each trap: the file of the good reference, and how the fix that makes it safe is undone.
 UNDONE: dict[str, list[tuple[str, str, str]]] = {
@@ -155,6 +159,62 @@ def test_planted_modules_and_an_early_end_deceive_no_check(
     for number, end in enumerate(("import os\nos._exit(0)\n", "raise SystemExit(0)\n", 'print("[]")\nexit(0)\n')):
         ending = Snapshot.of_texts({path: end for path, _ in task.seed.texts() if path.endswith(".py")})
         assert failed_axes(task, sandbox, tmp_path / str(number), task.seed, ending) == {"correct", "safe"}, end
+
+
+def reviews(corpus: Corpus) -> list[tuple[LoadedTask, ReviewCheck]]:
+    """Return the review tasks with what their reviews are scored against."""
+    found = []
+    for task in corpus.tasks:
+        if task.task.kind == "review":
+            (check,) = task.oracle.checks
+            assert isinstance(check, ReviewCheck)
+            found.append((task, check))
+    return found
+
+
+def test_changes_under_review_have_faults_or_are_clean_controls(corpus: Corpus) -> None:
+    found = reviews(corpus)
+    assert len(found) >= 4
+    assert sum(not check.labels for _, check in found) >= 2
+    assert sum(bool(check.labels) for _, check in found) >= 2
+    assert {skill for task, _ in found for skill in task.task.skills} == {"code-review"}
+
+
+def test_changes_under_review_apply_and_their_labels_lie_in_the_files_after_them(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    for task, check in reviews(corpus):
+        build_clean(Recipe(seed=task.seed, patch=task.patch), tmp_path / task.id)
+        changed = [line[6:] for line in task.patch.decode().splitlines() if line.startswith("+++ b/")]
+        for label in check.labels:
+            assert label.path in changed, task.id
+            assert label.last <= len((tmp_path / task.id / label.path).read_text().splitlines()), task.id
+            assert label.category in task.task.prompt, task.id
+        text_of = partial(read_at, tmp_path / task.id)
+        good = score_review(read_review(task.good.text("answer.md")), check, text_of)
+        assert good.figures.grounded in (None, 1.0), task.id
+
+
+def read_at(folder: Path, path: str) -> str:
+    """Return a file of the work under review."""
+    return (folder / path).read_text()
+
+
+def test_a_prompt_of_a_review_names_every_field_of_the_document(corpus: Corpus) -> None:
+    fields = {*Review.model_fields, *Finding.model_fields}
+    for task, _ in reviews(corpus):
+        assert [field for field in fields if f'"{field}": ' not in task.task.prompt] == [], task.id
+        explained = task.task.prompt.replace("path, line, end_line: ", "path: line: end_line: ")
+        assert [field for field in fields if f"{field}: " not in explained] == [], task.id
+
+
+def test_a_review_that_says_nothing_or_too_much_fails(corpus: Corpus) -> None:
+    for task, check in reviews(corpus):
+        good = read_review(task.good.text("answer.md"))
+        silent = good.model_copy(update={"findings": (), "verdict": "approve"})
+        assert score_review(silent, check, lambda _: None).passed is not bool(check.labels), task.id
+        demanding = good.model_copy(update={"verdict": "request_changes"})
+        assert score_review(demanding, check, lambda _: None).passed is bool(check.labels), task.id
 
 
 def test_a_generation_leaves_out_what_it_could_not_prove(
