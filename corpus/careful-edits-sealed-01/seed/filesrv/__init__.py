@@ -1,0 +1,1 @@
+"""Serves the files of one folder."""

@@ -1,0 +1,1 @@
+"""The tickets of a help desk."""

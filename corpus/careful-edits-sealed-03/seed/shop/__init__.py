@@ -1,0 +1,1 @@
+"""Orders, and what is printed and sent of them."""

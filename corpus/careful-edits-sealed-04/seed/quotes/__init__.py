@@ -1,0 +1,1 @@
+"""Today's prices, for the programs of partners."""

@@ -1,0 +1,26 @@
+"""Reads one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from stockin.items import Item
+
+
+def parse_row(row: Mapping[str, str]) -> Item:
+    """Return the item of a row.
+
+    Raises:
+        ValueError: The row is no item.
+
+    """
+    sku = (row["sku"] or "").strip()
+    if not sku:
+        raise ValueError("no sku")
+    return Item(
+        sku=sku,
+        name=(row["name"] or "").strip(),
+        qty=int(row["qty"] or "0"),
+        price_cents=int(Decimal(row["price"]) * 100),
+    )

@@ -1,0 +1,1 @@
+"""Reads the stock lists of suppliers."""

@@ -1,0 +1,1 @@
+"""Sells tickets."""

@@ -1,0 +1,1 @@
+"""Helps programs of the terminal."""
