@@ -14,13 +14,16 @@ from evolve.records.checks import (
     Check,
     CodeBlockCheck,
     CommandCheck,
+    ContainsCheck,
     EqualsCheck,
     IniOptionsCheck,
+    JsonCheck,
     JsonObjectCheck,
     JsonValueCheck,
     LineCheck,
     PythonCallsCheck,
     ReadCheck,
+    RegexCheck,
     ReviewCheck,
 )
 from evolve.records.kinds import Split
@@ -124,6 +127,12 @@ def _read(check: ReadCheck, submission: Submission) -> bool:
             return text_checks.line(check, submission)
         case EqualsCheck():
             return text_checks.equals(check, submission)
+        case JsonCheck():
+            return text_checks.json_any(check, submission)
+        case ContainsCheck():
+            return text_checks.contains(check, submission)
+        case RegexCheck():
+            return text_checks.regex(check, submission)
         case CodeBlockCheck():
             return text_checks.code_block(check, submission)
         case IniOptionsCheck():
