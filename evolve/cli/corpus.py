@@ -1,0 +1,130 @@
+"""``evolve corpus``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from evolve.cli.opening import here
+from evolve.cli.output import emit, json_option, table
+
+SPLITS = ("train", "selection", "sealed")
+KINDS = ("answer", "edit", "review", "repository")
+
+
+@click.group("corpus", short_help="List, show, make, import and export tasks.")
+def command() -> None:
+    """List, show, make, import and export tasks.
+
+    Example: evolve corpus new answer my-skill-train-02 --skill my-skill
+    """
+
+
+def _split(name: str | None) -> Any:
+    from evolve.records.kinds import Split
+
+    return None if name is None else Split(name)
+
+
+@command.command("list")
+@click.option("--skill", help="Only the tasks of this skill.")
+@click.option("--split", type=click.Choice(SPLITS), help="Only the tasks of this split.")
+@json_option
+def list_tasks(skill: str | None, split: str | None, as_json: bool) -> None:
+    """List the tasks of the corpus.
+
+    Example: evolve corpus list --skill my-skill --split train
+    """
+    from evolve.corpus.loading import load_corpus
+    from evolve.corpus.view import chosen, listed
+
+    workspace = here()
+    if skill is not None:
+        workspace.skill(skill)
+    value = [listed(task) for task in chosen(load_corpus(workspace.corpus), skill, _split(split))]
+    emit(value, table([[_cell(item) for item in row.values()] for row in value], _LISTED), as_json=as_json)
+
+
+_LISTED = ["id", "split", "kind", "class", "tier", "skills", "expensive", "checks"]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@command.command("show")
+@click.argument("identifier", metavar="ID")
+@click.option("--reveal", is_flag=True, help="Show the oracle's values of selection and sealed tasks too.")
+@json_option
+def show(identifier: str, reveal: bool, as_json: bool) -> None:
+    """Show a task: prompt, limits, checks, files and digests.
+
+    The values in the oracle of a selection or sealed task are not shown, so that they do not end up in a skill.
+
+    Example: evolve corpus show my-skill-train-01
+    """
+    from evolve.corpus.loading import load_corpus
+    from evolve.corpus.view import described
+
+    value = described(load_corpus(here().corpus).get(identifier), reveal=reveal)
+    emit(value, "\n".join(_shown(value)), as_json=as_json)
+
+
+def _shown(value: dict[str, Any]) -> list[str]:
+    lines = [f"{name}: {_cell(value[name])}" for name in _LISTED if value[name]]
+    for name in ("limits", "repository", "dependencies", "setup", "tags"):
+        if value[name]:
+            lines.append(f"{name}: {json.dumps(value[name], ensure_ascii=False)}")
+    lines += ["prompt:", *(f"  {line}" for line in value["prompt"].splitlines())]
+    for name in ("verify", "oracle"):
+        lines += [f"{name}:"] if value[name] else []
+        lines += [f"  {json.dumps(check, ensure_ascii=False)}" for check in value[name]]
+    if value["oracle_values"] == "hidden":
+        lines.append("  (values hidden: --reveal shows them)")
+    lines.append("files:")
+    for part, sizes in value["files"].items():
+        lines += [f"  {part}/{path}  {size} bytes" for path, size in sizes.items()]
+    return [*lines, f"task digest: {value['task_sha256']}", f"oracle digest: {value['oracle_sha256']}"]
+
+
+@command.command("stats")
+@json_option
+def stats(as_json: bool) -> None:
+    """Count the tasks of each skill and split: kinds, classes, tiers, and how many are expensive.
+
+    Example: evolve corpus stats
+    """
+    from evolve.corpus.loading import load_corpus
+    from evolve.corpus.view import counted
+
+    workspace = here()
+    value = counted(load_corpus(workspace.corpus).tasks, workspace.skills())
+    rows = [[_cell(item) for item in row.values()] for row in value]
+    emit(value, table(rows, ["skill", "split", "tasks", "kinds", "classes", "tiers", "expensive"]), as_json=as_json)
+
+
+@command.command("new")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("identifier", metavar="ID")
+@click.option("--skill", required=True, help="The skill that the task exercises.")
+@click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True, help="Its split.")
+@json_option
+def new(kind: str, identifier: str, skill: str, split: str, as_json: bool) -> None:
+    """Write a new task with references; it passes `evolve check`, and its comments say what is to be filled in.
+
+    Example: evolve corpus new edit my-skill-train-02 --skill my-skill
+    """
+    from evolve.scaffold.new_task import new_task
+
+    workspace = here()
+    folder, _ = new_task(workspace, kind, identifier, skill=skill, split=_split(split))
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    shown = workspace.relative(folder)
+    lines = [*(f"written  {shown}/{path}" for path in files), "next: fill it in, then: evolve check"]
+    emit({"id": identifier, "folder": shown, "files": files}, "\n".join(lines), as_json=as_json)
