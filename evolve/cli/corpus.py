@@ -128,3 +128,73 @@ def new(kind: str, identifier: str, skill: str, split: str, as_json: bool) -> No
     shown = workspace.relative(folder)
     lines = [*(f"written  {shown}/{path}" for path in files), "next: fill it in, then: evolve check"]
     emit({"id": identifier, "folder": shown, "files": files}, "\n".join(lines), as_json=as_json)
+
+
+@command.group("import")
+def import_group() -> None:
+    """Import tasks of other formats; what cannot be imported is refused with its reason.
+
+    Exit 2 when nothing could be imported.
+
+    Example: evolve corpus import harbor tasks/ --skill my-skill
+    """
+
+
+def _target_options(function: Any) -> Any:
+    for option in (
+        click.option("--prefix", default="", help="What the ids of the new tasks begin with."),
+        click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True, help="Their split."),
+        click.option("--skill", help="The skill that the tasks exercise; by default the only one there is."),
+    ):
+        function = option(function)
+    return function
+
+
+def _target(skill: str | None, split: str, prefix: str) -> Any:
+    from evolve.corpus.importers.draft import Target, choose_skill
+
+    workspace = here()
+    return Target(workspace, choose_skill(workspace, skill), _split(split), prefix)
+
+
+def _finish(outcome: Any, target: Any, as_json: bool) -> None:
+    """Write what was made, and say what became of everything."""
+    from evolve.corpus.importers.draft import write_drafts
+
+    outcome.require_any("imported")
+    write_drafts(outcome.done, target.workspace)
+    _say(outcome, "imported", "next: evolve check", as_json)
+
+
+def _say(outcome: Any, done: str, last: str, as_json: bool) -> None:
+    value = {
+        done: [{"source": d.source, "id": d.id, "notes": list(d.notes)} for d in outcome.done],
+        "refused": [{"source": r.source, "reason": r.reason} for r in outcome.refused],
+    }
+    rows = [[d.source, done, d.id] for d in outcome.done]
+    rows += [[r.source, "refused", r.reason.replace("\n", "; ")] for r in outcome.refused]
+    lines = [table(rows, ["source", "outcome", "task, or reason"])]
+    lines += [f"note  {d.id}: {note}" for d in outcome.done for note in d.notes]
+    lines.append(f"{len(outcome.done)} {done}, {len(outcome.refused)} refused; {last}")
+    emit(value, "\n".join(lines), as_json=as_json)
+
+
+@import_group.command("harbor")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@_target_options
+@json_option
+def import_harbor(folder: str, skill: str | None, split: str, prefix: str, as_json: bool) -> None:
+    """Import a Harbor task, or a folder of them, as edit tasks with their own verifier.
+
+    Imported is what needs no container: no Dockerfile, or one that copies files into a folder; or a task whose
+    task.toml says how to prepare the work, as [metadata.evolve] setup = [["make", "data"]].
+
+    Example: evolve corpus import harbor tasks/ --skill my-skill --split selection
+    """
+    from pathlib import Path
+
+    from evolve.corpus.importers.harbor import import_harbor as make
+    from evolve.sandbox.choose import choose_sandbox
+
+    target = _target(skill, split, prefix)
+    _finish(make(Path(folder), target, choose_sandbox()), target, as_json)

@@ -7,15 +7,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from evolve.corpus.loading import LoadedTask, task_of
+from evolve.corpus.naming import free_id
 from evolve.errors import EnvironmentFault, InputError
 from evolve.files import write_folder
 from evolve.records.kinds import Split
-from evolve.scaffold.plan import IDENTIFIER
 from evolve.snapshot import Snapshot
 from evolve.workspace import Workspace
 
 KINDS = ("answer", "edit", "review", "repository")
-MAX_ID_CHARS = 64
 SUFFIX = ".j2"
 
 
@@ -46,21 +45,6 @@ def new_task(workspace: Workspace, kind: str, identifier: str, *, skill: str, sp
     task = task_of(files, target)
     write_folder(target, files.write, staging=workspace.staging)
     return target, task
-
-
-def free_id(workspace: Workspace, identifier: str) -> None:
-    """Refuse what is no id, or is one already.
-
-    Raises:
-        InputError: See above.
-
-    """
-    if not IDENTIFIER.fullmatch(identifier) or len(identifier) > MAX_ID_CHARS:
-        hint = f"lower-case letters, digits and single hyphens, at most {MAX_ID_CHARS}"
-        raise InputError(f"{identifier!r} is not an id for a task", hint=hint, code="task-id")
-    target = workspace.corpus / identifier
-    if target.exists() or target.is_symlink():
-        raise InputError(f"{workspace.relative(target)}: exists already", hint="choose another id", code="task-exists")
 
 
 def _head(root: Path) -> str:
