@@ -198,3 +198,36 @@ def import_harbor(folder: str, skill: str | None, split: str, prefix: str, as_js
 
     target = _target(skill, split, prefix)
     _finish(make(Path(folder), target, choose_sandbox()), target, as_json)
+
+
+@import_group.command("swebench")
+@click.argument("file", metavar="FILE.jsonl", type=click.Path())
+@_target_options
+@click.option("--limit", type=click.IntRange(min=1), help="Import so many at the most.")
+@click.option("--repository-root", type=click.Path(), metavar="DIR", help="Local clones; references are made of them.")
+@click.option("--venv", metavar="DIR", help="What the tests need: the tasks will depend on it as their .venv.")
+@json_option
+def import_swebench(
+    file: str,
+    skill: str | None,
+    split: str,
+    prefix: str,
+    limit: int | None,
+    repository_root: str | None,
+    venv: str | None,
+    as_json: bool,
+) -> None:
+    """Import SWE-bench instances, one JSON object a line, as repository tasks graded by the tests that they name.
+
+    Clones are looked for as DIR/owner/name, DIR/owner__name and DIR/name. Without them a task names the repository
+    on GitHub, and its references are left to you.
+
+    Example: evolve corpus import swebench instances.jsonl --skill my-skill --limit 20 --repository-root clones
+    """
+    from pathlib import Path
+
+    from evolve.corpus.importers.swebench import import_swebench as make
+
+    target = _target(skill, split, prefix)
+    root = Path(repository_root) if repository_root is not None else None
+    _finish(make(Path(file), target, limit=limit, root=root, venv=venv), target, as_json)
