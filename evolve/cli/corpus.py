@@ -231,3 +231,23 @@ def import_swebench(
     target = _target(skill, split, prefix)
     root = Path(repository_root) if repository_root is not None else None
     _finish(make(Path(file), target, limit=limit, root=root, venv=venv), target, as_json)
+
+
+@import_group.command("promptfoo")
+@click.argument("file", metavar="FILE.yaml", type=click.Path())
+@_target_options
+@json_option
+def import_promptfoo(file: str, skill: str | None, split: str, prefix: str, as_json: bool) -> None:
+    """Import every prompt with every test of a promptfoo file as an answer task.
+
+    Assertions that reading the reply decides become checks: equals, contains, icontains (and -all, -any), regex,
+    starts-with, is-json. Others are refused, and so is what runs a program or reads a file.
+
+    Example: evolve corpus import promptfoo promptfooconfig.yaml --skill my-skill
+    """
+    from pathlib import Path
+
+    from evolve.corpus.importers.promptfoo import import_promptfoo as make
+
+    target = _target(skill, split, prefix)
+    _finish(make(Path(file), target), target, as_json)

@@ -91,7 +91,7 @@ def verdict_of(check: Check, submission: Submission, sandbox: Sandbox, oracle: P
     if isinstance(check, PythonCallsCheck | CommandCheck):
         passed, output = _executed(check, submission, sandbox, oracle)
         return Verdict(passed, float(passed), output=output)
-    passed = _read(check, submission)
+    passed = read_check_passes(check, submission)
     return Verdict(passed, float(passed))
 
 
@@ -116,7 +116,7 @@ def passes(check: Check, submission: Submission, sandbox: Sandbox, oracle: Path 
     return verdict_of(check, submission, sandbox, oracle).passed
 
 
-def _read(check: ReadCheck, submission: Submission) -> bool:
+def read_check_passes(check: ReadCheck, submission: Submission) -> bool:
     """Whether a submission passes a check that only reads."""
     match check:
         case JsonObjectCheck():
