@@ -251,3 +251,36 @@ def import_promptfoo(file: str, skill: str | None, split: str, prefix: str, as_j
 
     target = _target(skill, split, prefix)
     _finish(make(Path(file), target), target, as_json)
+
+
+@command.group("export")
+def export_group() -> None:
+    """Export tasks to other formats; what cannot be exported is refused with its reason.
+
+    Example: evolve corpus export harbor tasks/ --skill my-skill
+    """
+
+
+@export_group.command("harbor")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--skill", help="Only the tasks of this skill.")
+@click.option("--split", type=click.Choice(SPLITS), help="Only the tasks of this split.")
+@json_option
+def export_harbor(folder: str, skill: str | None, split: str | None, as_json: bool) -> None:
+    """Write answer and edit tasks as Harbor task folders that need nothing of evolve.
+
+    The hidden checks stand in tests/ of each folder, and the good reference in solution/: share sealed ones with care.
+
+    Example: evolve corpus export harbor tasks/ --split train
+    """
+    from pathlib import Path
+
+    from evolve.corpus.importers.harbor_export import export_harbor as write
+    from evolve.corpus.loading import load_corpus
+    from evolve.corpus.view import chosen
+
+    workspace = here()
+    if skill is not None:
+        workspace.skill(skill)
+    outcome = write(chosen(load_corpus(workspace.corpus), skill, _split(split)), Path(folder))
+    _say(outcome, "exported", f"written to {folder}", as_json)

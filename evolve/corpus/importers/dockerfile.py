@@ -113,7 +113,8 @@ def _copied(
     for source in sources:
         name = source.removeprefix("/").removeprefix("./").rstrip("/")
         if name in ("", "."):
-            below = dict(context.files)
+            # The Dockerfile itself is no part of the work.
+            below = {path: entry for path, entry in context.files.items() if path != DOCKERFILE}
         else:
             _joined(PurePosixPath("/"), name, where)
             safe_relative(name, where=where)
@@ -123,8 +124,7 @@ def _copied(
             below = dict(context.below(name).files)
         if not below:
             raise InputError(f"{where}: environment/{name}: no such file", code="missing-file")
-        # The Dockerfile itself is no part of the work.
-        yield from ((target / path, entry) for path, entry in below.items() if path != DOCKERFILE)
+        yield from ((target / path, entry) for path, entry in below.items())
 
 
 def _words(rest: str, where: str) -> list[str]:

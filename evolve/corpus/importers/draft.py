@@ -148,8 +148,12 @@ def task_yaml(identifier: str, target: Target, notes: Sequence[str] = (), **fiel
         "skills": [target.skill],
         **fields,
     }
-    comments = "".join(f"# {' '.join(printable(note).split())}\n" for note in notes)
-    return FileEntry((comments + dumped(value)).encode("utf-8", errors="replace"))
+    comments = "".join(f"# {_one_line(note)}\n" for note in notes)
+    return FileEntry((comments + dumped(value)).encode("utf-8"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def oracle_yaml(*checks: Mapping[str, Any]) -> FileEntry:
@@ -157,14 +161,30 @@ def oracle_yaml(*checks: Mapping[str, Any]) -> FileEntry:
     return FileEntry(dumped({"schema": ORACLE_SCHEMA, "checks": [dict(check) for check in checks]}).encode("utf-8"))
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML that the strict reader reads as it was."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write everything where it stands: the reader takes no aliases."""
+        return True
+
+
+def _write_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    if any(character in text for character in "\r\x85\u2028\u2029"):
+        style = '"'  # a reader may take these for plain ends of lines
+    elif text[:1] in tuple("+-.0123456789") and style is None:
+        style = "'"  # a number with an exponent is text for this writer, and a number for the reader
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _write_text)
+
+
 def dumped(value: Any) -> str:
-    """Return a value as YAML that the strict reader takes."""
-
-    class Plain(yaml.SafeDumper):
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    return yaml.dump(value, Dumper=Plain, sort_keys=False, allow_unicode=True, width=110)
+    """Return a value as YAML that the strict reader reads as it was."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return text
 
 
 def json_file(value: Any) -> FileEntry:

@@ -115,7 +115,8 @@ def main() -> int:
         shutil.copytree(before, room / "work", symlinks=True, ignore=shutil.ignore_patterns(".git"))
         places = {f"/{name}": str(room / name) for name in ("tests", "solution", "logs")}
         places[settings["workdir"]] = str(room / "work")
-        redirect(room / "work", places)
+        # Scripts of the work may name the working folder; what they say of anything else is theirs.
+        redirect(room / "work", {settings["workdir"]: str(room / "work")})
         if sys.argv[1:] == ["verify"]:
             run_script(room, "tests", "test.sh", settings, places)
             return 0 if rewarded(room / "logs" / "verifier") else 1
