@@ -73,12 +73,13 @@ def _draft(path: Path, files: Snapshot, target: Target, sandbox: Sandbox) -> Dra
     config = read_config(files)
     for name in files.files:
         safe_relative(name, where=str(path))
-    prompt, test = text_of(files, INSTRUCTION).strip(), text_of(files, TEST)
+    prompt = text_of(files, INSTRUCTION).strip()
     if not prompt:
         raise InputError(f"{INSTRUCTION}: is empty", code="empty-file")
-    _refuse_fetching(files)
+    if config.evolve.verify is None:
+        _refuse_fetching(files)
     image = _image(config, files)
-    settings = json_file({"workdir": image.workdir, "env": config.verifier.env})
+    settings = json_file({"workdir": image.workdir, "env": config.verifier.env, "verify": config.evolve.verify})
     seed = Snapshot(dict(image.files) or {KEEP: FileEntry(b"")})
     identifier = identifier_of(path.resolve().name, target.prefix)
     good, notes = solve(files.below("solution"), seed, image.workdir, config, sandbox, wanted=SOLUTION in files.files)
@@ -91,7 +92,7 @@ def _draft(path: Path, files: Snapshot, target: Target, sandbox: Sandbox) -> Dra
         "timeout_s": config.verifier.timeout_sec,
     }
     content = {
-        "task.yaml": task_yaml(identifier, target, notes, **_fields(config, prompt, image.workdir, prompt + test)),
+        "task.yaml": task_yaml(identifier, target, notes, **_fields(config, prompt, image.workdir)),
         "oracle/oracle.yaml": oracle_yaml(check),
         f"oracle/{SCRIPT}": staged(SCRIPT),
         f"oracle/{SETTINGS}": settings,
@@ -103,8 +104,8 @@ def _draft(path: Path, files: Snapshot, target: Target, sandbox: Sandbox) -> Dra
     return Draft(path.name, identifier, Snapshot(content), notes)
 
 
-def _fields(config: TaskConfig, prompt: str, workdir: str, all_text: str) -> dict[str, Any]:
-    told = re.search(rf"(?<![\w./-]){re.escape(workdir)}(?![\w-])", all_text) is not None
+def _fields(config: TaskConfig, prompt: str, workdir: str) -> dict[str, Any]:
+    told = re.search(rf"(?<![\w./-]){re.escape(workdir)}(?![\w-])", prompt) is not None
     note = f"Where the text below says {workdir}, it means your working folder.\n\n" if told else ""
     fields: dict[str, Any] = {
         "kind": "edit",
@@ -133,10 +134,10 @@ def _image(config: TaskConfig, files: Snapshot) -> PlainImage:
     """
     context = files.below("environment")
     for name in _COMPOSE:
-        if name in context.files and not config.evolve.setup:
+        if name in context.files and config.evolve.setup is None:
             raise InputError(f"environment/{name}: needs containers", code="needs-container")
     plain = Snapshot({path: entry for path, entry in context.files.items() if path not in (DOCKERFILE, *_COMPOSE)})
-    if DOCKERFILE in context.files and not config.evolve.setup:
+    if DOCKERFILE in context.files and config.evolve.setup is None:
         if ".dockerignore" in context.files:
             raise InputError("environment/.dockerignore: is not read", code="needs-container")
         image = read_plain(text_of(files, f"environment/{DOCKERFILE}"), context)

@@ -21,8 +21,11 @@ _FREE_TABLES = ("metadata", "task")
 class EvolveMetadata(Record):
     """``[metadata.evolve]``: what a task says of itself to this importer."""
 
-    setup: tuple[tuple[str, ...], ...] = Field(
-        default=(), description="Commands that prepare the work in place of a container."
+    setup: tuple[tuple[str, ...], ...] | None = Field(
+        default=None, description="Commands that prepare the work in place of a container; none may be needed."
+    )
+    verify: tuple[str, ...] | None = Field(
+        default=None, description="A command in place of tests/test.sh, which passes by its exit code."
     )
     task: str | None = None
     split: str | None = None
@@ -118,7 +121,7 @@ def _toml(text: str) -> dict[str, Any]:
 def _refuse_what_needs_a_container(config: TaskConfig) -> None:
     environment = config.environment
     needs = {
-        "environment.docker_image": environment.docker_image is not None and not config.evolve.setup,
+        "environment.docker_image": environment.docker_image is not None and config.evolve.setup is None,
         "environment.gpus": environment.gpus > 0,
         "environment.env": bool(environment.env),
         "verifier.user": config.verifier.user not in (None, "root", 0),
@@ -133,8 +136,9 @@ def _refuse_what_needs_a_container(config: TaskConfig) -> None:
                 raise InputError(
                     f"{CONFIG}: {name}.{variable}: is taken from the host, which graders do not see", code="host-env"
                 )
-    if any(not command or any("\0" in part for part in command) for command in config.evolve.setup):
-        raise InputError(f"{CONFIG}: metadata.evolve.setup: a command is empty", code="invalid-record")
+    commands = [*(config.evolve.setup or ()), *([] if config.evolve.verify is None else [config.evolve.verify])]
+    if any(not command or any("\0" in part for part in command) for command in commands):
+        raise InputError(f"{CONFIG}: metadata.evolve: a command of setup or verify is empty", code="invalid-record")
 
 
 def text_of(files: Snapshot, name: str) -> str:

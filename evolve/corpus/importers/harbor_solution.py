@@ -51,7 +51,7 @@ def _solved(
     with short_lived("solution") as scratch:
         work, own = Path(scratch) / "work", Path(scratch) / "own"
         seed.write_scratch(work)
-        settings = json_file({"workdir": workdir, "env": config.solution.env})
+        settings = json_file({"workdir": workdir, "env": config.solution.env, "verify": None})
         script = {"container_script.py": staged("container_script.py"), "settings.json": settings}
         Snapshot({**script, **placed("solution", solution)}).write_scratch(own)
         mounts = {"oracle": own}

@@ -121,6 +121,22 @@ def test_a_task_that_declares_its_setup_is_imported_whatever_its_container(
     assert "reference/good is missing" in (workspace / "corpus/made/task.yaml").read_text()
 
 
+def test_a_task_that_declares_its_verifier_is_imported_whatever_its_test_script_fetches(
+    workspace: Path, tmp_path: Path, evolve: CommandLine
+) -> None:
+    config = CONFIG + '[metadata.evolve]\nsetup = []\nverify = ["python3", "/tests/check.py"]\n'
+    folder = write_harbor(
+        tmp_path / "declared",
+        task_o_toml=config,
+        environment__Dockerfile="FROM ubuntu\nRUN apt-get update\n",
+        tests__test_o_sh="curl -LsSf https://example.org | sh\n",
+    )
+    assert evolve("corpus", "import", "harbor", str(folder)).code == 0
+    task = load_task(workspace / "corpus/declared")
+    assert (task.task.setup, dict(task.good.texts())) == ((), {"sorted.txt": "a\nb\nc\n"})
+    assert check_task(task, choose_sandbox()) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -135,6 +151,8 @@ def test_a_task_that_declares_its_setup_is_imported_whatever_its_container(
         ({"task_o_toml": "[verifier]\ntimeout_sec = 99999\n"}, "task.toml: verifier.timeout_sec: "),
         ({"task_o_toml": '[verifier.env]\nKEY = "${KEY}"\n'}, "task.toml: verifier.env.KEY: is taken from the host"),
         ({"task_o_toml": '[environment]\ndocker_image = "x"\n'}, "task.toml: environment.docker_image: needs"),
+        ({"task_o_toml": "[metadata.evolve]\nverify = []\n"}, "task.toml: metadata.evolve: a command"),
+        ({"task_o_toml": "[metadata.evolve]\nsetup = [[]]\n"}, "task.toml: metadata.evolve: a command"),
         ({"task_o_toml": "metadata = 1\n"}, "task.toml: metadata: must be a table"),
         ({"task_o_toml": "[environment]\ngpus = 1\n"}, "task.toml: environment.gpus: needs a container"),
         ({"task_o_toml": "[[steps]]\nname = 'a'\n"}, "task.toml: steps: unknown key"),

@@ -1,6 +1,7 @@
 """Run a script that was written for a container over a copy of the work, its absolute paths led into a private room.
 
-``verify`` runs ``tests/test.sh`` and ends with 0 when the reward that it wrote is at least 1. ``solve`` runs
+``verify`` runs ``tests/test.sh`` and ends with 0 when the reward that it wrote is at least 1; or the command that
+``settings.json`` names in its place, and ends as that does. ``solve`` runs
 ``solution/solve.sh`` and prints the files that it made, as JSON. What is led elsewhere: the working folder that
 ``settings.json`` names, ``/tests``, ``/solution`` and ``/logs``, in scripts of shell and Python alone.
 """
@@ -25,10 +26,14 @@ MAX_REWARD_BYTES = 64 * 1024
 HERE = Path(__file__).parent
 
 
+def led(text: str, places: dict[str, str]) -> str:
+    """Return a text with its absolute paths replaced."""
+    names = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
+    return re.sub(rf"(?<![\w./-])({names})(?![\w-])", lambda found: places[found[1]], text)
+
+
 def redirect(folder: Path, places: dict[str, str]) -> None:
     """Replace absolute paths in the scripts below a folder."""
-    names = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w./-])({names})(?![\w-])")
     for path in folder.rglob("*"):
         if path.suffix not in SCRIPTS or path.is_symlink() or not path.is_file():
             continue
@@ -38,22 +43,21 @@ def redirect(folder: Path, places: dict[str, str]) -> None:
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
             continue
-        led = pattern.sub(lambda found: places[found[1]], text)
-        if led != text:
-            path.write_bytes(led.encode("utf-8"))
+        if (changed := led(text, places)) != text:
+            path.write_bytes(changed.encode("utf-8"))
 
 
 def run_script(room: Path, folder: str, script: str, settings: dict[str, Any], places: dict[str, str]) -> int:
     """Run a script of a folder in the copy of the work, and return its exit code."""
     own = room / folder
-    shutil.copytree(HERE / folder, own, symlinks=True)
+    shutil.copytree(HERE / folder, own, symlinks=True) if (HERE / folder).is_dir() else own.mkdir()
     redirect(own, places)
     for name in ("home", "tmp", "logs/verifier", "logs/agent", "logs/artifacts"):
         (room / name).mkdir(parents=True, exist_ok=True)
     path = f"{os.path.dirname(sys.executable)}:/usr/local/bin:/usr/bin:/bin"
     env = {"PATH": path, "HOME": str(room / "home"), "TMPDIR": str(room / "tmp"), "LANG": "C.UTF-8"}
     shell = shutil.which("bash") or "/bin/sh"
-    command = [shell, str(own / script)]
+    command = [led(part, places) for part in settings["verify"] or [shell, str(own / script)]]
     done = subprocess.run(
         command, cwd=room / "work", env={**env, **settings["env"]}, stdin=subprocess.DEVNULL, stdout=2, check=False
     )
@@ -118,8 +122,9 @@ def main() -> int:
         # Scripts of the work may name the working folder; what they say of anything else is theirs.
         redirect(room / "work", {settings["workdir"]: str(room / "work")})
         if sys.argv[1:] == ["verify"]:
-            run_script(room, "tests", "test.sh", settings, places)
-            return 0 if rewarded(room / "logs" / "verifier") else 1
+            code = run_script(room, "tests", "test.sh", settings, places)
+            passed = code == 0 if settings["verify"] else rewarded(room / "logs" / "verifier")
+            return 0 if passed else 1
         code = run_script(room, "solution", "solve.sh", settings, places)
         back = {ours: theirs for theirs, ours in places.items()}
         json.dump({"exit": code, **changed(room / "work", before, back)}, sys.stdout)
