@@ -50,7 +50,9 @@ def redirect(folder: Path, places: dict[str, str]) -> None:
 def run_script(room: Path, folder: str, script: str, settings: dict[str, Any], places: dict[str, str]) -> int:
     """Run a script of a folder in the copy of the work, and return its exit code."""
     own = room / folder
-    shutil.copytree(HERE / folder, own, symlinks=True) if (HERE / folder).is_dir() else own.mkdir()
+    own.mkdir()
+    if (HERE / folder).is_dir():
+        shutil.copytree(HERE / folder, own, symlinks=True, dirs_exist_ok=True)
     redirect(own, places)
     for name in ("home", "tmp", "logs/verifier", "logs/agent", "logs/artifacts"):
         (room / name).mkdir(parents=True, exist_ok=True)
