@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("doctor", "Look whether this machine can do what the workspace asks of it."),
     "models": ("models", "List, install and verify model weights."),
     "check": ("check", "Test the workspace: skills, tasks, references and policy."),
+    "corpus": ("corpus", "List, show, make, import and export tasks."),
     "rehearse": ("rehearse", "Run every task with a scripted agent, free of charge, as paid cells are run."),
     "generation": ("generation", "Propose, screen, confirm, decide and, with --apply, commit."),
     "propose": ("propose", "Make candidate overlays of a skill."),

@@ -33,7 +33,7 @@ def measured_text(plan: Plan, result: SweepResult, folder: str) -> str:
     tasks = {cell.identity.task for cell in plan.cells}
     runs = {cell.identity.run for cell in plan.cells}
     lines = [table([[name, *_shown(found)] for name, found in figures.items()], HEADER)]
-    lines.append(f"{len(tasks)} {plan.purpose} tasks x {len(runs)} runs; tokens and turns are medians a cell")
+    lines.append(f"{len(tasks)} tasks x {len(runs)} runs; tokens and turns are medians a cell")
     if result.spent:
         costs = [one.cost_usd_micros for one in result.spent]
         known = None if None in costs else sum(cost or 0 for cost in costs)

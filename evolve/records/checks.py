@@ -33,6 +33,7 @@ def _compiles(pattern: str) -> str:
 Axis = Literal["correct", "safe"]
 RelativePath = Annotated[str, AfterValidator(_inside)]
 Pattern = Annotated[str, StringConstraints(max_length=400), AfterValidator(_compiles)]
+Fragment = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
 class _Check(Record):
@@ -69,6 +70,35 @@ class EqualsCheck(_Check):
 
     kind: Literal["equals"]
     any_of: tuple[str, ...] = Field(min_length=1)
+
+
+class ContainsCheck(_Check):
+    """The reply contains all of some texts, and at least one of others; both as they stand, anywhere."""
+
+    kind: Literal["contains"]
+    all_of: tuple[Fragment, ...] = ()
+    any_of: tuple[Fragment, ...] = ()
+    ignore_case: bool = False
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not self.all_of and not self.any_of:
+            raise ValueError("give all_of or any_of")
+        return self
+
+
+class RegexCheck(_Check):
+    """A regular expression matches somewhere in the reply; surrounding space does not count."""
+
+    kind: Literal["regex"]
+    pattern: Pattern
+    ignore_case: bool = False
+
+
+class JsonCheck(_Check):
+    """The reply is one JSON value of any kind and nothing else."""
+
+    kind: Literal["json"]
 
 
 class CodeBlockCheck(_Check):
@@ -134,12 +164,25 @@ class ReviewCheck(_Check):
         return self
 
 
-ReadCheck = JsonObjectCheck | JsonValueCheck | LineCheck | EqualsCheck | CodeBlockCheck | IniOptionsCheck
+ReadCheck = (
+    JsonObjectCheck
+    | JsonValueCheck
+    | JsonCheck
+    | LineCheck
+    | EqualsCheck
+    | ContainsCheck
+    | RegexCheck
+    | CodeBlockCheck
+    | IniOptionsCheck
+)
 Check = Annotated[
     JsonObjectCheck
     | JsonValueCheck
+    | JsonCheck
     | LineCheck
     | EqualsCheck
+    | ContainsCheck
+    | RegexCheck
     | CodeBlockCheck
     | PythonCallsCheck
     | IniOptionsCheck

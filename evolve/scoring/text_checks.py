@@ -8,13 +8,17 @@ import re
 
 from evolve.records.checks import (
     CodeBlockCheck,
+    ContainsCheck,
     EqualsCheck,
     IniOptionsCheck,
+    JsonCheck,
     JsonObjectCheck,
     JsonValueCheck,
     LineCheck,
+    RegexCheck,
 )
 from evolve.replies.fences import code_blocks
+from evolve.scoring.bounded_search import found_in_time
 from evolve.scoring.submission import Submission
 
 JsonScalar = str | bool | int | float | None
@@ -66,6 +70,36 @@ def line(check: LineCheck, submission: Submission) -> bool:
 def equals(check: EqualsCheck, submission: Submission) -> bool:
     """Whether the reply is one of the texts."""
     return submission.reply.strip().strip("`").strip() in check.any_of
+
+
+def contains(check: ContainsCheck, submission: Submission) -> bool:
+    """Whether the reply contains all of some texts, and at least one of others."""
+
+    def folded(text: str) -> str:
+        return text.casefold() if check.ignore_case else text
+
+    reply = folded(submission.reply)
+    if not all(folded(text) in reply for text in check.all_of):
+        return False
+    return not check.any_of or any(folded(text) in reply for text in check.any_of)
+
+
+def regex(check: RegexCheck, submission: Submission) -> bool:
+    """Whether a regular expression matches somewhere in the reply; one whose search does not end does not."""
+    return found_in_time(check.pattern, submission.reply.strip(), ignore_case=check.ignore_case)
+
+
+def json_any(_: JsonCheck, submission: Submission) -> bool:
+    """Whether the reply is one JSON value and nothing else."""
+    try:
+        json.loads(submission.reply, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def code_block(check: CodeBlockCheck, submission: Submission) -> bool:

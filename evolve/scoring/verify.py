@@ -14,13 +14,16 @@ from evolve.records.checks import (
     Check,
     CodeBlockCheck,
     CommandCheck,
+    ContainsCheck,
     EqualsCheck,
     IniOptionsCheck,
+    JsonCheck,
     JsonObjectCheck,
     JsonValueCheck,
     LineCheck,
     PythonCallsCheck,
     ReadCheck,
+    RegexCheck,
     ReviewCheck,
 )
 from evolve.records.kinds import Split
@@ -88,7 +91,7 @@ def verdict_of(check: Check, submission: Submission, sandbox: Sandbox, oracle: P
     if isinstance(check, PythonCallsCheck | CommandCheck):
         passed, output = _executed(check, submission, sandbox, oracle)
         return Verdict(passed, float(passed), output=output)
-    passed = _read(check, submission)
+    passed = read_check_passes(check, submission)
     return Verdict(passed, float(passed))
 
 
@@ -113,7 +116,7 @@ def passes(check: Check, submission: Submission, sandbox: Sandbox, oracle: Path 
     return verdict_of(check, submission, sandbox, oracle).passed
 
 
-def _read(check: ReadCheck, submission: Submission) -> bool:
+def read_check_passes(check: ReadCheck, submission: Submission) -> bool:
     """Whether a submission passes a check that only reads."""
     match check:
         case JsonObjectCheck():
@@ -124,6 +127,12 @@ def _read(check: ReadCheck, submission: Submission) -> bool:
             return text_checks.line(check, submission)
         case EqualsCheck():
             return text_checks.equals(check, submission)
+        case JsonCheck():
+            return text_checks.json_any(check, submission)
+        case ContainsCheck():
+            return text_checks.contains(check, submission)
+        case RegexCheck():
+            return text_checks.regex(check, submission)
         case CodeBlockCheck():
             return text_checks.code_block(check, submission)
         case IniOptionsCheck():

@@ -257,7 +257,7 @@ def test_resume_of_a_train_sweep(workspace: Path, model: ScriptedModel, evolve: 
     assert ran.code == 0
     assert ": finished\n" in ran.out
     assert "bracket  0/3 " in ran.out
-    assert " train tasks x 1 runs" in ran.out
+    assert " tasks x 1 runs" in ran.out
 
 
 @pytest.mark.parametrize(

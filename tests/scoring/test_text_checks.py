@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from evolve.records.checks import (
     CodeBlockCheck,
+    ContainsCheck,
     EqualsCheck,
     IniOptionsCheck,
+    JsonCheck,
     JsonObjectCheck,
     JsonValueCheck,
     LineCheck,
+    RegexCheck,
 )
-from evolve.scoring import text_checks
+from evolve.scoring import bounded_search, text_checks
 from evolve.scoring.submission import Submission
 from tests.builders import write_files
 
@@ -184,3 +187,53 @@ def test_no_reply_raises(reply: str) -> None:
     assert text_checks.line(LineCheck(**BASE, kind="line", pattern="x{41}"), submission) is False
     assert text_checks.equals(EqualsCheck(**BASE, kind="equals", any_of=("x" * 41,)), submission) is False
     assert text_checks.code_block(CodeBlockCheck(**BASE, kind="code-block", language="x" * 41), submission) is False
+
+
+@pytest.mark.parametrize(
+    ("fields", "reply", "passes"),
+    [
+        ({"all_of": ("red", "blue")}, "blue, then red", True),
+        ({"all_of": ("red", "blue")}, "blue alone", False),
+        ({"any_of": ("red", "blue")}, "blue alone", True),
+        ({"any_of": ("red", "blue")}, "green", False),
+        ({"all_of": ("sky",), "any_of": ("red", "blue")}, "a blue sky", True),
+        ({"all_of": ("sky",), "any_of": ("red", "blue")}, "a sky", False),
+        ({"any_of": ("Red",)}, "red", False),
+        ({"any_of": ("Red",), "ignore_case": True}, "RED", True),
+        ({"any_of": ("red",)}, "", False),
+    ],
+)
+def test_contains(fields: dict[str, Any], reply: str, passes: bool) -> None:
+    assert text_checks.contains(ContainsCheck(**BASE, kind="contains", **fields), of(reply)) is passes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reply", "passes"),
+    [
+        (r"\d{4}", "in 1999 it was", True),
+        (r"\d{4}", "in 99 it was", False),
+        (r"^yes$", "\n yes \n", True),
+        (r"^yes$", "yes, it is", False),
+        (r"YES", "yes", False),
+        (r"x", "", False),
+        (r"x", "x" * (bounded_search.MAX_SEARCHED_CHARS + 1), False),
+    ],
+)
+def test_regex(pattern: str, reply: str, passes: bool) -> None:
+    assert text_checks.regex(RegexCheck(**BASE, kind="regex", pattern=pattern), of(reply)) is passes
+
+
+def test_a_search_that_does_not_end_is_ended_and_not_passed() -> None:
+    assert bounded_search.found_in_time("(a+)+$", "a" * 60 + "b", wall_s=0.5) is False
+
+
+def test_a_regex_may_ignore_case() -> None:
+    assert text_checks.regex(RegexCheck(**BASE, kind="regex", pattern="YES", ignore_case=True), of("yes")) is True
+
+
+@pytest.mark.parametrize(
+    ("reply", "passes"),
+    [("{}", True), (" [1, 2]\n", True), ('"text"', True), ("NaN", False), ("{} {}", False), ("```\n{}\n```", False)],
+)
+def test_json(reply: str, passes: bool) -> None:
+    assert text_checks.json_any(JsonCheck(**BASE, kind="json"), of(reply)) is passes
