@@ -170,7 +170,7 @@ def test_arms_are_measured_beside_one_another_on_train_tasks(
     text = evolve("measure", "incumbent", "wordy", "no-skill", "--skill", "bracket", "--runs", "2").out
     assert len(model.requests) == calls, "asking twice pays once"
     assert "wordy" in text and "6/6" in text
-    assert "3 train tasks x 2 runs; tokens and turns are medians a cell" in text
+    assert "3 tasks x 2 runs; tokens and turns are medians a cell" in text
     assert not (workspace / "promotion/ledger.jsonl").exists()
     plan = evolve("measure", "--skill", "bracket", "--split", "selection", "--plan").out
     assert "3 cells: 3 fresh" in plan

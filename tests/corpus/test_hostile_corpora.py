@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -259,19 +259,28 @@ def test_there_are_enough_of_them() -> None:
     assert len(CASES) >= 40
 
 
+# A program of its own: a process begins with the memory of the one that forks it, and that of the tests is large.
+MEASURED_CHECK = """
+import json, resource, subprocess, sys
+quiet = subprocess.DEVNULL
+code = subprocess.run([sys.executable, "-m", "evolve", "check"], stdout=quiet, stderr=quiet).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([code, used.ru_maxrss, used.ru_utime + used.ru_stime]))
+"""
+
+
 @pytest.mark.parametrize("name", ["1 GiB file", "1 GiB task.yaml", "100,000 files", "billion laughs", "deep yaml"])
 def test_what_is_large_takes_neither_memory_nor_time(name: str, workspace: Path) -> None:
     CASES[name][0](workspace)
-    command = [sys.executable, "-m", "evolve", "check"]
     began = time.monotonic()
-    process = subprocess.Popen(command, cwd=workspace, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 2
-    assert used.ru_maxrss < 200 * 1024, f"{used.ru_maxrss / 1024:.0f} MiB"
-    assert used.ru_utime + used.ru_stime < 3, "start-up included"
+    ran = subprocess.run(
+        [sys.executable, "-c", MEASURED_CHECK], cwd=workspace, capture_output=True, text=True, check=True
+    )
+    code, peak_kib, cpu_s = json.loads(ran.stdout)
+    assert code == 2
+    assert peak_kib < 200 * 1024, f"{peak_kib / 1024:.0f} MiB"
+    assert cpu_s < 3, "start-up included"
     assert time.monotonic() - began < 30
-    assert resource.RLIMIT_AS
 
 
 OVERLAYS: dict[str, tuple[Spoil, str]] = {

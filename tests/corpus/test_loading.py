@@ -145,7 +145,7 @@ HOSTILE: list[tuple[Callable[[Path], None], str, str]] = [
     (_pipe, "special-file", "task-1/oracle/pipe: "),
     (_twins, "name-collision", "task-1: "),
     (_many, "too-many-files", "task-1: more than 2000 files"),
-    (_large, "too-large", "task-1: more than"),
+    (_large, "too-large", "task-1/seed/giant: more than"),
     (_no_oracle, "no-oracle", "task-1/oracle/oracle.yaml: no such file"),
     (_replace("notes.md", "x"), "unknown-file", "task-1/notes.md: "),
     (_replace("solution/a.py", "x"), "unknown-file", "task-1/solution: "),
