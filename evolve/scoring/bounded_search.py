@@ -15,12 +15,22 @@ SEARCHER = """
 import json, re, sys
 request = json.loads(sys.stdin.buffer.read())
 flags = re.IGNORECASE if request["ignore_case"] else 0
-sys.exit(0 if re.search(request["pattern"], request["text"], flags) else 7)
+match = re.fullmatch if request["whole"] else re.search
+sys.exit(0 if match(request["pattern"], request["text"], flags) else 7)
 """
 
 
-def found_in_time(pattern: str, text: str, *, ignore_case: bool = False, wall_s: float = WALL_S) -> bool:
+def found_in_time(
+    pattern: str, text: str, *, ignore_case: bool = False, whole: bool = False, wall_s: float = WALL_S
+) -> bool:
     """Whether a pattern matches somewhere in a text; false for one that does not end in time, or a text too long.
+
+    Args:
+        pattern: The regular expression.
+        text: What is searched.
+        ignore_case: Whether letters match in either case.
+        whole: Whether the pattern must match all of the text.
+        wall_s: Seconds until the search is given up.
 
     Raises:
         EnvironmentFault: The search cannot be run.
@@ -28,7 +38,7 @@ def found_in_time(pattern: str, text: str, *, ignore_case: bool = False, wall_s:
     """
     if len(text) > MAX_SEARCHED_CHARS:
         return False
-    request = json.dumps({"pattern": pattern, "text": text, "ignore_case": ignore_case}).encode()
+    request = json.dumps({"pattern": pattern, "text": text, "ignore_case": ignore_case, "whole": whole}).encode()
     try:
         ran = subprocess.run(
             [base_python(), "-I", "-S", "-c", SEARCHER],

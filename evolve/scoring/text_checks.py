@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import configparser
 import json
-import re
 
 from evolve.records.checks import (
     CodeBlockCheck,
@@ -64,7 +63,7 @@ def line(check: LineCheck, submission: Submission) -> bool:
         return False
     if check.max_chars is not None and len(reply) > check.max_chars:
         return False
-    return check.pattern is None or re.fullmatch(check.pattern, reply) is not None
+    return check.pattern is None or found_in_time(check.pattern, reply, whole=True)
 
 
 def equals(check: EqualsCheck, submission: Submission) -> bool:

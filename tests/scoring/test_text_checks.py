@@ -225,6 +225,7 @@ def test_regex(pattern: str, reply: str, passes: bool) -> None:
 
 def test_a_search_that_does_not_end_is_ended_and_not_passed() -> None:
     assert bounded_search.found_in_time("(a+)+$", "a" * 60 + "b", wall_s=0.5) is False
+    assert bounded_search.found_in_time("(a+)+", "a" * 60 + "b", whole=True, wall_s=0.5) is False
 
 
 def test_a_regex_may_ignore_case() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from evolve.corpus.loading import LoadedTask, load_task
-from evolve.corpus.selftest import check_task
-from evolve.sandbox.choose import choose_sandbox
+from evolve.corpus.loading import load_task
 from tests.builders import write_files
 from tests.conftest import CommandLine
 from tests.worlds import git
@@ -31,6 +31,18 @@ def clones(tmp_path: Path) -> Path:
     git(root / "acme__stats", "add", "--all")
     git(root / "acme__stats", "commit", "--quiet", "--message", "Start")
     return root
+
+
+@pytest.fixture
+def venv(tmp_path: Path) -> str:
+    """Make a virtual environment that holds pytest and nothing else."""
+    made = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True)
+    target = next(made.glob("lib/python*/site-packages"))
+    for name in ("_pytest", "pytest", "pluggy", "iniconfig", "packaging", "pygments"):
+        shutil.copytree(Path(pytest.__file__).parent.parent / name, target / name)
+    shutil.copy(Path(pytest.__file__).parent.parent / "py.py", target)
+    return str(made)
 
 
 def patch_of(clone: Path, files: Mapping[str, str]) -> str:
@@ -65,26 +77,21 @@ def write_lines(path: Path, *values: Any) -> str:
 
 
 def test_with_a_clone_an_instance_becomes_a_task_whose_references_pass_and_fail(
-    workspace: Path, tmp_path: Path, clones: Path, evolve: CommandLine
+    workspace: Path, tmp_path: Path, clones: Path, venv: str, evolve: CommandLine
 ) -> None:
     file = write_lines(tmp_path / "some.jsonl", instance(clones))
-    ran = evolve("corpus", "import", "swebench", file, "--repository-root", str(clones), "--venv", sys.prefix)
+    ran = evolve("corpus", "import", "swebench", file, "--repository-root", str(clones), "--venv", venv)
     assert ran.code == 0, ran.err
     task = load_task(workspace / "corpus/acme-stats-17")
     assert task.task.repository is not None and task.task.repository.path == str(clones / "acme__stats")
     assert dict(task.good.texts()) == {"stats.py": NEW}
     assert dict(task.bad.texts()) == {"stats.py": OLD}
     assert task.task.tags == ("acme/stats", "1.2")
-    assert [(one.path, one.source) for one in task.task.dependencies] == [(".venv", sys.prefix)]
+    assert [(one.path, one.source) for one in task.task.dependencies] == [(".venv", venv)]
     assert git(clones / "acme__stats", "status", "--porcelain") == ""
-
-    def lay(_: LoadedTask, folder: Path) -> Mapping[str, Path]:
-        git(folder, "clone", "--quiet", str(clones / "acme__stats"), ".")
-        write_files(folder, {"tests/test_stats.py": "def test_nothing(): pass\n"})
-        (folder / ".venv").mkdir()
-        return {".venv": Path(sys.prefix)}
-
-    assert check_task(task, choose_sandbox(), lay) == []
+    ran = evolve("check")
+    assert ran.code == 0, ran.err + ran.out
+    assert ", 0 faults" in ran.out
 
 
 def test_without_a_clone_a_task_names_the_address_and_what_is_left_to_be_done(
