@@ -23,6 +23,10 @@ def measured_value(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the figures of each arm, and the tasks that tell them not apart."""
     alike = ties(rows)
     figures = {arm.name: _figures([row for row in rows if row.arm == arm.name]) for arm in plan.arms}
+    for name, found in figures.items():
+        of_arm = [row for row in rows if row.arm == name and row.identity.task not in (*alike.floor, *alike.ceiling)]
+        found["resolved_apart"] = sum(row.resolved for row in of_arm if not row.void)
+        found["cells_apart"] = len(of_arm)
     return {"arms": figures, "floor": alike.floor, "ceiling": alike.ceiling}
 
 
@@ -41,6 +45,9 @@ def measured_text(plan: Plan, result: SweepResult, folder: str) -> str:
     for what, alike in (("every arm fails", value["floor"]), ("every arm resolves", value["ceiling"])):
         if alike:
             lines.append(f"{what}, so that they tell nothing apart: {', '.join(alike)}")
+    if value["floor"] or value["ceiling"]:
+        apart = ", ".join(f"{name} {found['resolved_apart']}/{found['cells_apart']}" for name, found in figures.items())
+        lines.append(f"resolved without these tasks: {apart}")
     if plan.left_out:
         lines.append(f"left out because they are expensive (--include-expensive): {', '.join(plan.left_out)}")
     lines += [f"{name}: {_kinds(found)}" for name, found in figures.items() if found["kinds"]]

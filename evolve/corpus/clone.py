@@ -119,11 +119,16 @@ def _leaves(path: str, target: bytes) -> bool:
 
 
 def _take_blobs(source: Path, target: Path, entries: Iterable[TreeEntry]) -> None:
-    """Copy the blobs that are wanted, as one pack, and nothing that leads to them."""
+    """Copy the blobs that are wanted, as one pack, and nothing that leads to them.
+
+    Without deltas: files of one commit are seldom like one another, and the search for it takes most of the time.
+    """
     wanted = "".join(f"{sha}\n" for sha in sorted({entry.sha for entry in entries})).encode("ascii")
     if not wanted:
         return
-    pack = git("--git-dir", str(source), "pack-objects", "--stdout", "-q", "--no-reuse-delta", stdin=wanted)
+    pack = git(
+        "--git-dir", str(source), "pack-objects", "--stdout", "-q", "--no-reuse-delta", "--window=0", stdin=wanted
+    )
     git("--git-dir", str(target), "index-pack", "--stdin", stdin=pack)
 
 
@@ -172,7 +177,7 @@ def _commit(target: Path, entries: list[TreeEntry]) -> None:
     commit = git(*at, "commit-tree", tree, "-m", MESSAGE, env=clean_environment(**NOBODY)).decode("ascii").strip()
     git(*at, "update-ref", f"refs/heads/{BRANCH}", commit)
     git(*at, "checkout-index", "--all", "--force", at=target)
-    git(*at, "repack", "-a", "-d", "-q")
+    git(*at, "repack", "-a", "-d", "-q", "--window=0")
     git(*at, "prune-packed", "-q")
     git(*at, "update-index", "-q", "--refresh", at=target, allow=(0, 1))
     for name in ("logs", "hooks", "info", "branches", "description", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG"):

@@ -171,7 +171,12 @@ def test_arms_are_measured_beside_one_another_on_train_tasks(
     assert len(model.requests) == calls, "asking twice pays once"
     assert "wordy" in text and "6/6" in text
     assert "3 tasks x 2 runs; tokens and turns are medians a cell" in text
+    assert "tell nothing apart" not in text, "wordy differs on every task"
+    alike = evolve("measure", "incumbent", "no-skill", "--skill", "bracket", "--runs", "2")
+    assert "every arm fails, so that they tell nothing apart: bracket-train-0" in alike.out
+    assert "resolved without these tasks: incumbent 0/0, no-skill 0/0" in alike.out
     assert not (workspace / "promotion/ledger.jsonl").exists()
+    calls = len(model.requests)
     plan = evolve("measure", "--skill", "bracket", "--split", "selection", "--plan").out
     assert "3 cells: 3 fresh" in plan
     assert len(model.requests) == calls
