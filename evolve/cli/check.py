@@ -63,7 +63,7 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     lines += [f"FAULT  {fault.task}: {fault.text}" for fault in faults]
     if left := len(corpus.tasks) - len(corpus.at_hand):
         lines.append(f"{left} expensive tasks left out: --include-expensive takes them")
-    lines.append(f"{len(corpus.at_hand)} tasks, {len(faults)} faults")
+    lines.append(f"{len(corpus.at_hand)} tasks, {len(faults)} fault{'' if len(faults) == 1 else 's'}")
     value = {"skills": counts, "faults": [asdict(fault) for fault in faults], "sandbox": sandbox.name}
     emit(value, "\n".join(lines), as_json=as_json)
     return ExitCode.USAGE if faults else ExitCode.DONE

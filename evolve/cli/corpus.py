@@ -28,7 +28,7 @@ def _split(name: str | None) -> Any:
     return None if name is None else Split(name)
 
 
-@command.command("list")
+@command.command("list", short_help="List the tasks.")
 @click.option("--skill", help="Only the tasks of this skill.")
 @click.option("--split", type=click.Choice(SPLITS), help="Only the tasks of this split.")
 @json_option
@@ -58,7 +58,7 @@ def _cell(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-@command.command("show")
+@command.command("show", short_help="Show a task.")
 @click.argument("identifier", metavar="ID")
 @click.option("--reveal", is_flag=True, help="Show the oracle's values of selection and sealed tasks too.")
 @json_option
@@ -93,7 +93,7 @@ def _shown(value: dict[str, Any]) -> list[str]:
     return [*lines, f"task digest: {value['task_sha256']}", f"oracle digest: {value['oracle_sha256']}"]
 
 
-@command.command("stats")
+@command.command("stats", short_help="Count the tasks of each skill and split.")
 @json_option
 def stats(as_json: bool) -> None:
     """Count the tasks of each skill and split: kinds, classes, tiers, and how many are expensive.
@@ -109,28 +109,31 @@ def stats(as_json: bool) -> None:
     emit(value, table(rows, ["skill", "split", "tasks", "kinds", "classes", "tiers", "expensive"]), as_json=as_json)
 
 
-@command.command("new")
-@click.argument("kind", type=click.Choice(KINDS))
+@command.command("new", short_help="Write a new task to fill in.")
+@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
 @click.argument("identifier", metavar="ID")
-@click.option("--skill", required=True, help="The skill that the task exercises.")
+@click.option("--skill", help="The skill that the task exercises; by default the only one there is.")
 @click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True, help="Its split.")
 @json_option
-def new(kind: str, identifier: str, skill: str, split: str, as_json: bool) -> None:
+def new(kind: str, identifier: str, skill: str | None, split: str, as_json: bool) -> None:
     """Write a new task with references; it passes `evolve check`, and its comments say what is to be filled in.
+
+    KIND is answer, edit, review or repository.
 
     Example: evolve corpus new edit my-skill-train-02 --skill my-skill
     """
+    from evolve.corpus.importers.draft import choose_skill
     from evolve.scaffold.new_task import new_task
 
     workspace = here()
-    folder, _ = new_task(workspace, kind, identifier, skill=skill, split=_split(split))
+    folder, _ = new_task(workspace, kind, identifier, skill=choose_skill(workspace, skill), split=_split(split))
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     shown = workspace.relative(folder)
     lines = [*(f"written  {shown}/{path}" for path in files), "next: fill it in, then: evolve check"]
     emit({"id": identifier, "folder": shown, "files": files}, "\n".join(lines), as_json=as_json)
 
 
-@command.group("import")
+@command.group("import", short_help="Import Harbor, SWE-bench or promptfoo tasks.")
 def import_group() -> None:
     """Import tasks of other formats; what cannot be imported is refused with its reason.
 
@@ -253,7 +256,7 @@ def import_promptfoo(file: str, skill: str | None, split: str, prefix: str, as_j
     _finish(make(Path(file), target), target, as_json)
 
 
-@command.group("export")
+@command.group("export", short_help="Export tasks as Harbor folders.")
 def export_group() -> None:
     """Export tasks to other formats; what cannot be exported is refused with its reason.
 

@@ -88,7 +88,7 @@ def import_swebench(
 def _lines(path: Path) -> Iterator[tuple[str, _Line]]:
     try:
         if not path.is_file():
-            raise InputError(f"{path}: no such file", code="missing-file")
+            raise InputError(f"{path}: {'a folder, not a' if path.is_dir() else 'no such'} file", code="missing-file")
         with path.open("rb") as file:
             number = 0
             while line := file.readline(MAX_LINE_BYTES + 1):
