@@ -32,7 +32,9 @@ PROGRAM = {
 
 
 def blocks(name: str) -> list[str]:
-    return BLOCK.findall((ROOT / "docs" / name).read_text())
+    found: list[str] = BLOCK.findall((ROOT / "docs" / name).read_text())
+    assert found, f"docs/{name} shows nothing to paste"
+    return found
 
 
 def around(value: dict[str, Any]) -> str:
@@ -45,18 +47,23 @@ def around(value: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("block", blocks("agents.md"))
 def test_every_piece_of_evolve_yaml_can_be_pasted(block: str) -> None:
-    parse_yaml(WorkspaceSpec, around(yaml.safe_load(block)), "evolve.yaml")
+    given = yaml.safe_load(block)
+    spec = parse_yaml(WorkspaceSpec, around(given), "evolve.yaml")
+    assert given.keys() <= spec.model_fields_set, "read, not passed over"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/recipes").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_recipe_can_be_pasted(path: Path) -> None:
-    parse_yaml(WorkspaceSpec, around(yaml.safe_load(path.read_text())), path.name)
+    given = yaml.safe_load(path.read_text())
+    spec = parse_yaml(WorkspaceSpec, around(given), path.name)
+    assert given.keys() <= spec.model_fields_set, "read, not passed over"
 
 
 @pytest.mark.parametrize("block", blocks("tasks.md"))
 def test_every_piece_of_a_task_can_be_pasted(block: str) -> None:
     kind = Oracle if "evolve/oracle@1" in block else Task
-    parse_yaml(kind, block, "task.yaml")
+    record = parse_yaml(kind, block, "task.yaml")
+    assert yaml.safe_load(block).keys() - {"schema"} <= record.model_fields_set, "read, not passed over"
 
 
 def test_the_schemas_for_editors_are_the_true_ones() -> None:

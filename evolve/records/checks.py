@@ -176,17 +176,6 @@ ReadCheck = (
     | IniOptionsCheck
 )
 Check = Annotated[
-    JsonObjectCheck
-    | JsonValueCheck
-    | JsonCheck
-    | LineCheck
-    | EqualsCheck
-    | ContainsCheck
-    | RegexCheck
-    | CodeBlockCheck
-    | PythonCallsCheck
-    | IniOptionsCheck
-    | ReviewCheck
-    | CommandCheck,
+    ReadCheck | PythonCallsCheck | ReviewCheck | CommandCheck,
     Field(discriminator="kind"),
 ]
