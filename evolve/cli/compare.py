@@ -174,7 +174,7 @@ def _text(found: Comparison, *, by_task: bool) -> str:
     lines += [f"{one.metric.name}: {one.verdict}: {one.why}" for one in found.findings]
     for one in found.findings:
         for side, says in zip((found.before, found.after), one.computed, strict=True):
-            if says is not None:
+            if says is not None and one.estimate is not None:
                 lines.append(f"* {one.metric.name} of {side.name} is computed: {says}")
     if by_task or len(found.tasks) <= FEW_TASKS:
         lines += [_by_task(one) for one in found.findings if one.estimate is not None]

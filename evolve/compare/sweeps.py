@@ -92,7 +92,7 @@ def _arm(arms: dict[str, Side], which: str, named: str | None, otherwise: str | 
 
 
 def _side(plan: Plan, arm: str, rows: Sequence[Row], found: dict[str, Formula]) -> Side:
-    cells = [cell for cell in plan.cells if cell.arm == arm]
+    cells = sorted((cell for cell in plan.cells if cell.arm == arm), key=lambda cell: (cell.identity.task, cell.index))
     settled = {(row.identity.task, row.identity.run): row for row in rows}
     runs: dict[str, list[Run]] = defaultdict(list)
     silent: dict[str, int] = defaultdict(int)
@@ -106,7 +106,9 @@ def _side(plan: Plan, arm: str, rows: Sequence[Row], found: dict[str, Formula]) 
     notes = notes if plan.purpose == "sealed" else []
     if silent:
         told = ", ".join(f"{task} ({count})" for task, count in silent.items())
-        notes.append(f"{plan.sweep}, arm {arm}: runs that are void or not there, so that their tasks count not: {told}")
+        notes.append(
+            f"{plan.sweep}, arm {arm}: runs that are void or not there, so that their tasks have no figure: {told}"
+        )
     return Side(
         name=f"{plan.sweep}, arm {arm}",
         runs=dict(runs),
