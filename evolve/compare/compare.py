@@ -164,7 +164,7 @@ def _lacking(
         remedy = "; --price computes it" if metric.name == "cost_usd" else ""
         return f"{' and '.join(without)} {'lacks' if len(without) == 1 else 'lack'} the column {metric.name}{remedy}"
     gaps = [
-        f"{side.name} has no {metric.name} of {'any task' if len(missing) == len(tasks) else listed(missing)}{_made_of(side, metric)}"
+        f"{side.name} has no {metric.name} of {_shortly(missing, tasks)}{_made_of(side, metric)}"
         for side, figures in sides
         if (missing := [task for task, figure in zip(tasks, figures, strict=True) if figure is None])
     ]
@@ -172,8 +172,12 @@ def _lacking(
         return "; ".join(gaps)
     zeros = [task for task, figure in zip(tasks, old, strict=True) if figure == 0]
     if zeros and metric.kind == "amount":
-        return f"{before.name} has a {metric.name} of zero for {'every task' if len(zeros) == len(tasks) else listed(zeros)}; nothing is a percentage of zero"
+        return f"{before.name} has {metric.name} zero for {_shortly(zeros, tasks)}; nothing is a percentage of zero"
     return None
+
+
+def _shortly(some: Sequence[str], tasks: Sequence[str]) -> str:
+    return "any task" if len(some) == len(tasks) > 1 else listed(some)
 
 
 def _made_of(side: Side, metric: Metric) -> str:
