@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "generation": ("generation", "Propose, screen, confirm, decide and, with --apply, commit."),
     "propose": ("propose", "Make candidate overlays of a skill."),
     "measure": ("measure", "Measure arms beside one another on train or selection tasks; decides nothing."),
+    "compare": ("compare", "Set two sweeps or two imported scorecards beside one another; decides nothing."),
     "benchmark": ("benchmark", "Measure an overlay against the incumbent on the sealed tasks, and decide."),
     "gate": ("gate", "Decide again on a measured overlay, offline, under any policy."),
     "promote": ("promote", "Commit a proven overlay with its evidence."),
