@@ -8,8 +8,11 @@ from pydantic import Field
 
 from evolve.records.base import Identifier, Record
 from evolve.records.kinds import Outcome
+from evolve.records.policy import AlphaAccount
 
 DECISION_SCHEMA: Final = "evolve/decision@1"
+
+Numbers = dict[str, float | int | None]
 
 
 class Reason(Record):
@@ -18,31 +21,38 @@ class Reason(Record):
     code: str
     text: str
     blocking: bool
-    numbers: dict[str, float | int | None] = Field(default_factory=dict)
+    numbers: Numbers = Field(default_factory=dict)
     tasks: tuple[Identifier, ...] = ()
 
 
 class TaskResult(Record):
-    """One task: runs, and how many of them each arm resolved."""
+    """One task: its planned runs, how many of them each arm resolved, and the metric where it is another."""
 
     task: Identifier
+    tier: str
     runs: int
     incumbent_resolved: int
     candidate_resolved: int
+    incumbent: float | None = Field(default=None, description="The metric, when it is not the resolve rate.")
+    candidate: float | None = None
+    counted: bool = Field(default=True, description="False: no arm to compare, as the incumbent never resolves it.")
+    extra_runs: int = Field(default=0, description="Runs of each arm beyond the plan, for its regression alone.")
 
 
 class Estimate(Record):
-    """An estimate that never travels alone."""
+    """An estimate that never travels alone; without a value it is not comparable, and the reason is given."""
 
     estimand: str
-    value: float
-    low: float
-    high: float
+    decides: bool = True
+    value: float | None
+    low: float | None
+    high: float | None
     confidence: float
     interval: str
     unit: str
     tasks: int
     runs: int
+    not_comparable: str | None = None
 
 
 class TestResult(Record):
@@ -51,12 +61,31 @@ class TestResult(Record):
     __test__ = False
 
     name: str
-    alternative: Literal["greater"]
+    alternative: Literal["greater", "two-sided"]
     p_value: float
     alpha: float
     wins: int
     losses: int
     ties: int
+
+
+class Level(Record):
+    """The error level of a look: what it was granted, and what looks before it were."""
+
+    account: AlphaAccount
+    granted: float
+    spent_before: float
+
+
+class ArmDecision(Record):
+    """What the rows of one required arm say."""
+
+    arm: str
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+    estimates: tuple[Estimate, ...] = ()
+    test: TestResult | None = None
+    tasks: tuple[TaskResult, ...] = ()
 
 
 class Decision(Record):
@@ -68,3 +97,5 @@ class Decision(Record):
     estimates: tuple[Estimate, ...] = ()
     test: TestResult | None = None
     tasks: tuple[TaskResult, ...] = ()
+    level: Level | None = None
+    required: tuple[ArmDecision, ...] = Field(default=(), description="The other arms that it must win in as well.")

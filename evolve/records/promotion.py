@@ -77,6 +77,7 @@ class LedgerPosition(Record):
 
     look: int
     alpha: float
+    spent: float = Field(default=0.0, description="The levels of earlier looks at these tasks, summed.")
     entry_sha256: Digest
 
 

@@ -8,6 +8,7 @@ from evolve.bench.books import PLAN_FILE
 from evolve.bench.journal import JOURNAL_FILE
 from evolve.generation.screen import tally
 from evolve.promote.evidence import Evidence, total
+from evolve.records.decision import Estimate, TaskResult
 from evolve.records.generation import Generation
 from evolve.records.kinds import Outcome, Role
 from evolve.records.plan import Plan
@@ -59,6 +60,33 @@ def spend_sentence(spend: Spend) -> str:
     return f"{sentence}; beside them {beside}, at most {money(spend.overhead_usd_micros)}" if beside else sentence
 
 
+def shown_value(estimate: Estimate) -> str:
+    """Return an estimate's value with its unit; what cannot be compared has none."""
+    if estimate.value is None:
+        return f"not comparable: {inert(estimate.not_comparable)}"
+    return f"{estimate.value:+.1f} {estimate.unit}"
+
+
+def shown_interval(estimate: Estimate) -> str:
+    """Return an estimate's interval and how it was made."""
+    if estimate.value is None:
+        return ""
+    if estimate.low is None or estimate.high is None:
+        return estimate.interval
+    return f"{estimate.low:+.1f} to {estimate.high:+.1f} ({estimate.interval})"
+
+
+def told(task: TaskResult) -> str:
+    """Return what there is to say about a task: better or worse, its metric, and extra runs."""
+    change = task.candidate_resolved - task.incumbent_resolved
+    parts = ["better" if change > 0 else "worse" if change < 0 else ""]
+    if task.incumbent is not None and task.candidate is not None:
+        parts.append(f"{task.incumbent:,.6g} to {task.candidate:,.6g}{'' if task.counted else ' (not counted)'}")
+    if task.extra_runs:
+        parts.append(f"its regression was looked at in {task.extra_runs} more runs of each arm")
+    return "; ".join(part for part in parts if part)
+
+
 def _render(name: str, **values: object) -> str:
     import jinja2
 
@@ -68,7 +96,7 @@ def _render(name: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(inert=inert, fenced=fenced)
+    environment.filters.update(inert=inert, fenced=fenced, value=shown_value, interval=shown_interval, told=told)
     return environment.get_template(name).render(**values).strip() + "\n"
 
 

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.gate.decide import GateInput, cannot_fail, cannot_pass, decide, is_decided
+from evolve.gate import early
+from evolve.gate.decide import GateInput, decide, is_decided
+from evolve.gate.table import tables_of
 from evolve.records.decision import Decision, Reason
 from evolve.records.kinds import ErrorKind, Outcome, Role, Split
 from evolve.records.row import Row
@@ -19,6 +21,16 @@ from evolve.stats.multiplicity import alpha_at
 from tests.builders import digest_of, make_identity, make_policy, make_row
 
 ALPHA = alpha_at(1, 0.05)
+
+
+def cannot_pass(given: GateInput) -> tuple[Reason, ...]:
+    return early.cannot_pass(given, tables_of(given, given.policy.metric))
+
+
+def cannot_fail(given: GateInput) -> bool:
+    return early.cannot_fail(given, tables_of(given, given.policy.metric))
+
+
 RANK = {Outcome.PROMOTE: 2, Outcome.KEEP_INCUMBENT: 1, Outcome.INSUFFICIENT_EVIDENCE: 0}
 
 # One task: how many of three runs each arm resolved.
@@ -66,6 +78,8 @@ def test_a_clear_win_is_promoted_with_its_reasons_and_numbers() -> None:
     assert blocking(decision) == set()
     estimate, test = decision.estimates[0], decision.test
     assert (estimate.value, estimate.tasks, estimate.runs, estimate.unit) == (50, 8, 3, "percentage points")
+    assert estimate.low is not None
+    assert estimate.high is not None
     assert estimate.low < 50 < estimate.high
     assert test is not None
     assert (test.p_value, test.alpha, test.wins, test.losses, test.ties) == (1 / 64, ALPHA, 6, 0, 2)
@@ -76,7 +90,7 @@ def test_a_clear_win_is_promoted_with_its_reasons_and_numbers() -> None:
     ("table", "policy", "outcome", "expected"),
     [
         ([(1, 3)] * 6, {}, Outcome.PROMOTE, {"improvement", "significant"}),
-        ([(2, 2)] * 6, {}, Outcome.KEEP_INCUMBENT, {"improvement-too-small", "not-significant"}),
+        ([(2, 2)] * 6, {}, Outcome.KEEP_INCUMBENT, {"improvement-too-small", "too-few-wins", "not-significant"}),
         ([(1, 3)] * 4 + [(2, 2)] * 2, {}, Outcome.KEEP_INCUMBENT, {"improvement", "not-significant"}),
         (
             [(1, 2)] * 6 + [(2, 2)] * 6,
@@ -90,7 +104,26 @@ def test_a_clear_win_is_promoted_with_its_reasons_and_numbers() -> None:
             Outcome.KEEP_INCUMBENT,
             {"task-lost", "improvement", "significant"},
         ),
-        ([(0, 3)] * 11 + [(2, 1)], {}, Outcome.KEEP_INCUMBENT, {"task-regression", "improvement", "significant"}),
+        (
+            [(0, 3)] * 11 + [(2, 1)],
+            {},
+            Outcome.INSUFFICIENT_EVIDENCE,
+            {"needs-extra-runs", "improvement", "significant"},
+        ),
+        (
+            [(0, 3)] * 11 + [(2, 1)],
+            {"extra_runs": 0},
+            Outcome.KEEP_INCUMBENT,
+            {"task-regression", "improvement", "significant"},
+        ),
+        (
+            [(0, 3)] * 11 + [(2, 1)],
+            {"preset": "thresholds"},
+            Outcome.KEEP_INCUMBENT,
+            {"task-regression", "improvement"},
+        ),
+        ([(1, 3)] * 4 + [(2, 2)] * 2, {"preset": "thresholds"}, Outcome.PROMOTE, {"improvement"}),
+        ([(1, 3)] + [(2, 2)] * 7, {"preset": "thresholds"}, Outcome.KEEP_INCUMBENT, {"improvement", "too-few-wins"}),
         (
             [(0, 3)] * 11 + [(3, 0)],
             {},
@@ -114,12 +147,14 @@ def test_each_reason_stands_where_it_belongs(
 def test_the_harm_reasons_name_their_tasks() -> None:
     found = codes(decided([(0, 3)] * 10 + [(3, 0), (2, 1)]))
     assert found["task-lost"].tasks == ("t-10",)
+    assert found["task-regression"].tasks == ("t-10",)
+    found = codes(decided([(0, 3)] * 10 + [(3, 0), (2, 1)], extra_runs=0))
     assert found["task-regression"].tasks == ("t-10", "t-11")
 
 
 @pytest.mark.parametrize(("limit", "blocked"), [(33, True), (33.333333, True), (33.333334, False), (34, False)])
 def test_a_regression_at_the_limit_is_decided_by_its_exact_size(limit: float, blocked: bool) -> None:
-    decision = decided([(0, 3)] * 11 + [(2, 1)], max_task_regression_pct=limit)
+    decision = decided([(0, 3)] * 11 + [(2, 1)], max_task_regression_pct=limit, extra_runs=0)
     assert ("task-regression" in blocking(decision)) == blocked
 
 
@@ -209,10 +244,39 @@ def test_all_faults_of_the_evidence_are_listed() -> None:
     assert codes(decide(given_of(rows, 6, min_runs=4))).keys() == {"too-few-runs", "incomplete", "mixed-evidence"}
 
 
-def test_rows_of_a_control_do_not_count() -> None:
+def control_rows(resolved: Sequence[int], text: str = "incumbent") -> list[Row]:
+    return [
+        make_row(
+            f"t-{n}", run, role=Role.CONTROL, resolved=run < count, identity=make_identity(f"t-{n}", run, text=text)
+        )
+        for n, count in enumerate(resolved)
+        for run in range(3)
+    ]
+
+
+def test_a_control_that_is_like_the_incumbent_changes_nothing() -> None:
     rows = rows_of([(1, 3)] * 6)
-    control = [make_row(f"t-{n}", run, role=Role.CONTROL, resolved=False) for n in range(6) for run in range(3)]
-    assert decide(given_of([*rows, *control], 6)) == decide(given_of(rows, 6))
+    for resolved in ([1] * 6, [2, 0, 1, 1, 1, 1], [3, 1, 1, 1, 1, 1]):
+        assert decide(given_of([*rows, *control_rows(resolved)], 6)) == decide(given_of(rows, 6))
+
+
+@pytest.mark.parametrize("resolved", [0, 2, 3])
+def test_a_control_that_differs_from_the_incumbent_makes_the_evidence_unusable(resolved: int) -> None:
+    rows = rows_of([(1, 3)] * 8)
+    decision = decide(given_of([*rows, *control_rows([resolved] * 8)], 8))
+    assert (decision.outcome, set(codes(decision))) == (Outcome.INSUFFICIENT_EVIDENCE, {"control-differs"})
+    numbers = codes(decision)["control-differs"].numbers
+    assert numbers == {"p_value": 2 / 256, "control_alpha": 0.05}
+
+
+def test_a_control_must_be_whole_have_the_incumbents_text_and_be_there_when_asked_for() -> None:
+    rows = rows_of([(1, 3)] * 8)
+    assert codes(decide(given_of(rows, 8, control=True))).keys() == {"no-control"}
+    partial = control_rows([1] * 8)[:-1]
+    assert codes(decide(given_of([*rows, *partial], 8)))["control-incomplete"].tasks == ("t-7",)
+    other = control_rows([1] * 8, text="another")
+    assert codes(decide(given_of([*rows, *other], 8))).keys() == {"mixed-evidence"}
+    assert decide(given_of([*rows, *control_rows([1] * 8)], 8, control=True)).outcome is Outcome.PROMOTE
 
 
 @given(tables, st.randoms())
@@ -242,7 +306,7 @@ def test_a_candidate_that_fails_once_more_is_never_better_off(
     assert RANK[after.outcome] <= RANK[before.outcome]
     assert before.test is not None and after.test is not None
     assert after.test.p_value >= before.test.p_value
-    assert after.estimates[0].value < before.estimates[0].value
+    assert (after.estimates[0].value or 0) < (before.estimates[0].value or 0)
     assert blocking(before) <= blocking(after)
 
 
@@ -292,12 +356,12 @@ def test_rows_of_another_split_decide_nothing() -> None:
     assert set(codes(decision)) == {"mixed-evidence"}
 
 
-def test_a_resampled_test_does_not_call_itself_exact() -> None:
-    few, many = decided([(0, 3)] * 8).test, decided([(0, 3)] * 22).test
+def test_counts_of_runs_are_tested_exactly_whatever_their_number() -> None:
+    few, many = decided([(0, 3)] * 8).test, decided([(0, 3)] * 122).test
     assert few is not None
     assert many is not None
-    assert few.name == "exact sign-flip test over tasks"
-    assert many.name == "resampled sign-flip test over tasks"
+    assert few.name == many.name == "exact sign-flip test over tasks"
+    assert many.p_value == 0.5**122
 
 
 anything = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))

@@ -52,7 +52,7 @@ def test_every_threshold_is_part_of_the_digest() -> None:
         {"finalists": 2},
         {"canaries": 0},
         {"min_improvement_pct": -1},
-        {"max_task_regression_pct": 101},
+        {"max_task_regression_pct": 1001},
         {"metric": "cost"},
         {"test": "t_test"},
         {"screening": {"surviors": 2}},
