@@ -84,6 +84,10 @@ def _pairs(
     before: str, after: str, arm: str | None, arm_b: str | None, extra: Sequence[str], price: Price | None
 ) -> list[tuple[Side, Side]]:
     """Return which sides stand beside one another."""
+    from evolve.compare.scorecards import ROUND, RUN, TASK
+
+    if rows := [name for name in extra if name in (TASK, ROUND, RUN)]:
+        raise InputError(f"--metric {rows[0]}: names a row, it is no figure", code="no-metric")
     one, other = _read(before, extra, price), _read(after, extra, price)
     there = set().union(*(side.columns for sides in (one, other) for side in sides.values()))
     for name in extra:
