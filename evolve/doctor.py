@@ -139,7 +139,7 @@ def _agents(spec: WorkspaceSpec) -> tuple[dict[str, AgentSpec], list[Diagnosis]]
     """Return the agents of the pair and of every declared comparator, and the comparators that cannot be made."""
     agents: dict[str, AgentSpec] = {"agent": spec.agent}
     unfit = []
-    for name in dict.fromkeys([*spec.arms, *spec.rivals]):
+    for name in dict.fromkeys([*spec.arms, *spec.rivals, *spec.required]):
         try:
             agents[f"arm {name}"] = spec.agent_of(name)
         except ValueError as error:

@@ -65,6 +65,26 @@ class PlanArm:
         )
 
 
+INCUMBENT_ARM, CANDIDATE_ARM, CONTROL_ARM = "incumbent", "candidate", "control"
+CANDIDATE_SUFFIX = "-candidate"
+
+
+def candidate_name(incumbent: str) -> str:
+    """Return the name of the candidate's arm beside an arm with the incumbent's text."""
+    return CANDIDATE_ARM if incumbent == INCUMBENT_ARM else f"{incumbent}{CANDIDATE_SUFFIX}"
+
+
+def incumbent_of(arm: str) -> str | None:
+    """Return the required arm that an arm's name stands for or belongs to; ``None`` for those of the main pair."""
+    base = arm.removesuffix(CANDIDATE_SUFFIX)
+    return None if base in (INCUMBENT_ARM, CANDIDATE_ARM, CONTROL_ARM) else base
+
+
+def control_arm(incumbent: PlanArm) -> PlanArm:
+    """Return an arm that differs from the incumbent in its name alone (A/A)."""
+    return replace(incumbent, name=CONTROL_ARM, role=Role.CONTROL)
+
+
 def incumbent_arm(skill: Skill, beside: tuple[Skill, ...] = ()) -> PlanArm:
     """Return the arm of a skill as it is committed, with further skills installed beside it."""
     return PlanArm(name="incumbent", role=Role.INCUMBENT, skill=skill, loads=(skill, *beside))

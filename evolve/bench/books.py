@@ -114,9 +114,8 @@ class Books:
         pairs = [(old, new) for cell, old, new in self.canaries() if cell.index in planned]
         if len(pairs) < len(planned):
             return "a canary could not be measured"
-        return arm_drift(
-            pairs, [self.sources.fetch(cell) for cell in mine if self.reused(cell)], self.plan.agent_of(arm)
-        )
+        rows = [self.sources.fetch(cell) for cell in mine if self.reused(cell)]
+        return arm_drift(pairs, rows, self.plan.agent_of(arm), self.plan.drift_level)
 
     def _drop_arm(self, arm: str, reason: str) -> None:
         more = sum(cell.arm == arm and self.reused(cell) for cell in self.plan.cells)

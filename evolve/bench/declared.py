@@ -64,6 +64,22 @@ class DeclaredArms:
             raise InputError(f"arm {name}: it differs in nothing from the incumbent", code="no-difference")
         return arm if same else replace(arm, agent=self._agent(name, agent_spec))
 
+    def required_arm(self, name: str, skill: Skill) -> PlanArm:
+        """Return a required arm with the incumbent's text: another agent, or other settings, that uses the skill.
+
+        Raises:
+            InputError: There is no such arm, or it cannot be what it is declared to be.
+
+        """
+        arm = self.comparator(name, skill)
+        if arm.expects is None or arm.skill.files.digest != skill.files.digest:
+            raise InputError(
+                f"evolve.yaml: required: the arm {name} does not use {skill.name} as it is committed",
+                hint="a required arm has another agent or other settings, and the skill's own text",
+                code="unfit-arm",
+            )
+        return replace(arm, role=Role.INCUMBENT)
+
     def rivals(self, skill: Skill, told: Callable[[str], None] = lambda _: None) -> tuple[str, ...]:
         """Return the comparators that every benchmark measures, but for those that differ in nothing for this skill.
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evolve.agents.base import Agent
-from evolve.bench.arms import PlanArm, candidate_arm
+from evolve.bench.arms import PlanArm, candidate_arm, control_arm, incumbent_of
 from evolve.bench.books import PLAN_FILE, first_of_each_arm, open_cells
 from evolve.bench.declared import DeclaredArms
 from evolve.bench.estimate import History, Totals, totals
@@ -62,7 +62,9 @@ class Bench:
         """The arms that the workspace declares."""
         return DeclaredArms(self.workspace, self.build) if self.build else DeclaredArms(self.workspace)
 
-    def request(self, purpose: Purpose, context: str, groups: tuple[Group, ...], runs: int) -> SweepRequest:
+    def request(
+        self, purpose: Purpose, context: str, groups: tuple[Group, ...], runs: int, first_run: int = 0
+    ) -> SweepRequest:
         """Return the request of a sweep.
 
         Raises:
@@ -83,6 +85,7 @@ class Bench:
             agent=self.agent.identity,
             sandbox=self.sandbox,
             left_out=self._left_out(groups),
+            first_run=first_run,
         )
 
     def _left_out(self, groups: tuple[Group, ...]) -> tuple[str, ...]:
@@ -94,6 +97,8 @@ class Bench:
         """Refuse two arms of one text and one agent: rows of one would stand in for the other's."""
         seen: dict[str, str] = {}
         for arm in group.arms:
+            if arm.role is Role.CONTROL:
+                continue
             key = sha256_json([arm.fingerprint, arm.agent_identity(self.agent.identity)])
             if key in seen:
                 hint = "give one of them something that can change an outcome, or leave it out"
@@ -255,11 +260,14 @@ class Bench:
         skill = incumbents.get(arm.skill)
         if skill is None:
             raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")
-        found = self.arms.incumbent(skill)
+        base = incumbent_of(arm.name)
+        found = self.arms.incumbent(skill) if base is None else self.arms.required_arm(base, skill)
         if arm.role is Role.CANDIDATE and arm.overlay_sha256 is not None:
             frozen = read_overlay(folder / FROZEN_FOLDER / arm.overlay_sha256[:12], incumbents)
             found = candidate_arm(found, frozen, arm.name)
-        elif arm.role is not Role.INCUMBENT:
+        elif arm.role is Role.CONTROL:
+            found = control_arm(found)
+        elif arm.role is Role.COMPARATOR:
             found = self.arms.comparator(arm.name, skill)
         if found.fingerprint != arm.fingerprint:
             raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")

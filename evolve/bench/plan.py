@@ -44,6 +44,7 @@ class SweepRequest:
     agent: dict[str, Any]
     sandbox: Sandbox
     left_out: tuple[str, ...] = ()
+    first_run: int = 0
 
     @property
     def arms(self) -> tuple[PlanArm, ...]:
@@ -59,7 +60,7 @@ class SweepRequest:
                 for group in self.groups
                 for task in group.tasks
             ],
-            [self.purpose, self.context, self.runs, self.agent],
+            [self.purpose, self.context, self.runs, self.agent, *([self.first_run] if self.first_run else [])],
             cell_identity(self.groups[0].tasks[0], "0" * 64, self.agent, self.sandbox, 0).runtime_sha256,
             self.sandbox.name,
         ]
@@ -100,19 +101,20 @@ def balanced_orders(arms: int, blocks: int, rng: random.Random) -> list[list[int
 def orders_of(group: Group, blocks: int, rng: random.Random) -> list[list[int]]:
     """Return the order of a group's arms in each block.
 
-    Comparators go before or after the others in turn, never between them: incumbent and candidate run next to each
-    other, and neither is closer to the comparators more often.
+    Comparators and the control go before or after the others in turn, never between them: incumbent and candidate run
+    next to each other, and neither is closer to the others more often.
     """
-    beside = [number for number, arm in enumerate(group.arms) if arm.role is Role.COMPARATOR]
+    others = (Role.COMPARATOR, Role.CONTROL)
+    beside = [number for number, arm in enumerate(group.arms) if arm.role in others]
     compared = [number for number in range(len(group.arms)) if number not in beside]
     if not beside or not compared:
         return balanced_orders(len(group.arms), blocks, rng)
     first = balanced_orders(len(compared), blocks, rng)
-    others = balanced_orders(len(beside), blocks, rng)
+    others_first = balanced_orders(len(beside), blocks, rng)
     after = [block % 2 == 0 for block in range(blocks)]
     rng.shuffle(after)
     orders = []
-    for pair, rest, last in zip(first, others, after, strict=True):
+    for pair, rest, last in zip(first, others_first, after, strict=True):
         ours, theirs = [compared[place] for place in pair], [beside[place] for place in rest]
         orders.append(ours + theirs if last else theirs + ours)
     return orders
@@ -123,7 +125,8 @@ def _slots(request: SweepRequest, seed: str) -> list[_Slot]:
     for number, group in enumerate(request.groups):
         rng = random.Random(f"{seed}-{number}")
         tasks = list(group.tasks)
-        blocks = [(run, task) for run in range(request.runs) for task in rng.sample(tasks, len(tasks))]
+        runs = range(request.first_run, request.first_run + request.runs)
+        blocks = [(run, task) for run in runs for task in rng.sample(tasks, len(tasks))]
         orders = orders_of(group, len(blocks), rng)
         first_runs = {
             (task.id, arm.name): cell_identity(task, fingerprint, agent, request.sandbox, 0)
@@ -160,8 +163,8 @@ def make_plan(request: SweepRequest, policy: Policy, index: ReuseIndex, now: dat
     found: dict[int, Source] = {}
     reasons: dict[int, str] = {}
     for number, slot in enumerate(slots):
-        if slot.arm.role is Role.CANDIDATE:
-            reasons[number] = "a candidate's cell"
+        if slot.arm.role in (Role.CANDIDATE, Role.CONTROL):
+            reasons[number] = f"a {slot.arm.role.value}'s cell"
             continue
         reusable = index.find(slot.identity.digest())
         if isinstance(reusable, str):
@@ -191,6 +194,8 @@ def make_plan(request: SweepRequest, policy: Policy, index: ReuseIndex, now: dat
         context=request.context,
         created_at=now,
         runs=request.runs,
+        first_run=request.first_run,
+        drift_level=policy.drift.level,
         max_attempts=policy.max_attempts,
         outage_streak=policy.outage_streak,
         cache=policy.cache,

@@ -107,8 +107,8 @@ def _add(
 
 
 def _refusal(row: Row, sweep: Path, oldest: datetime, now: datetime) -> str | None:
-    if row.role is Role.CANDIDATE:
-        return "a candidate's rows are never reused"
+    if row.role in (Role.CANDIDATE, Role.CONTROL):
+        return f"a {row.role.value}'s rows are never reused"
     if row.void:
         return f"the row was void ({row.kind})"
     if row.measured_at < oldest:

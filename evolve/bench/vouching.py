@@ -6,16 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evolve.records.row import Row
-from evolve.stats.drift import Canary, Measure, drift
+from evolve.stats.drift import LEVEL, Canary, Measure, drift
 
 
-def arm_drift(pairs: Sequence[tuple[Row, Row]], reused: Sequence[Row], agent: Mapping[str, Any]) -> str | None:
+def arm_drift(
+    pairs: Sequence[tuple[Row, Row]], reused: Sequence[Row], agent: Mapping[str, Any], level: float = LEVEL
+) -> str | None:
     """Return why the canaries of an arm do not vouch for its reused rows; ``None`` when they do.
 
     Args:
         pairs: (the row that is vouched for, the row that was measured), one pair a canary.
         reused: The other rows that the arm reuses.
         agent: The agent's identity, which says whether it is repeatable.
+        level: How often a test may see drift where there is none.
 
     """
     if not pairs:
@@ -29,7 +32,7 @@ def arm_drift(pairs: Sequence[tuple[Row, Row]], reused: Sequence[Row], agent: Ma
         Canary(new.identity.task, Measure(old.resolved, cost(old)), Measure(new.resolved, cost(new)))
         for old, new in pairs
     ]
-    return drift(canaries, by_task, repeatable=agent.get("repeatable") is True)
+    return drift(canaries, by_task, repeatable=agent.get("repeatable") is True, level=level)
 
 
 def _usd_micros(row: Row) -> float | None:

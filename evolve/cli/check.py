@@ -31,7 +31,7 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
     from evolve.sandbox.host_box import HostBox
-    from evolve.stats.multiplicity import alpha_at
+    from evolve.stats.multiplicity import level_of_look
 
     workspace = here()
     corpus = load_corpus(workspace.corpus, expensive=include_expensive)
@@ -45,8 +45,8 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     if unsafe_host:
         lines.append(f"warning: {UNSAFE_HOST_NOTE}")
     for name, count in counts.items():
-        smallest, alpha = 0.5 ** count["sealed"], alpha_at(1, policy.alpha)
-        if smallest > alpha:
+        smallest, alpha = 0.5 ** count["sealed"], level_of_look(policy.alpha_account, 1, policy.alpha)
+        if policy.proven and smallest > alpha:
             lines.append(
                 f"warning: {name}: {count['sealed']} sealed tasks cannot prove a gain "
                 f"(smallest p {smallest:.3g}, first look {alpha:.3g}); have at least 6, better 12"

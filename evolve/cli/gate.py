@@ -23,6 +23,7 @@ def command(measured: str, policy_file: Path | None, as_json: bool) -> None:
     Example: evolve gate promotion/purchase-json/0123456789ab --policy strict.yaml
     """
     from evolve.cli.decisions import decision_text
+    from evolve.corpus.loading import load_corpus
     from evolve.promote.apply import evidence_of
     from evolve.promote.redecide import redecide_evidence, redecide_sweep
     from evolve.records.base import read_yaml
@@ -35,7 +36,8 @@ def command(measured: str, policy_file: Path | None, as_json: bool) -> None:
     if folder is not None:
         decision = redecide_evidence(folder, policy)
     elif sweep.is_dir():
-        decision = redecide_sweep(sweep, policy or workspace.policy(), workspace.promotion)
+        tiers = {task.id: task.task.tier for task in load_corpus(workspace.corpus, expensive=True).tasks}
+        decision = redecide_sweep(sweep, policy or workspace.policy(), workspace.promotion, tiers)
     else:
         raise InputError(f"{measured}: neither a sweep nor evidence", hint="evolve benchmark OVERLAY makes both")
     emit(decision.json_value(), decision_text(decision), as_json=as_json)

@@ -103,12 +103,16 @@ def _finish(workspace: Workspace, bench: Bench, folder: Path, *, early: bool, as
     from evolve.cli.measured import measured_text, measured_value
     from evolve.overlays import read_overlay
     from evolve.promote.confirm import Confirmation
+    from evolve.promote.extra import main_sweep_of
     from evolve.records.base import read_json
     from evolve.records.kinds import Role
     from evolve.records.plan import Plan
 
     plan = read_json(Plan, folder / PLAN_FILE)
     digests = [arm.overlay_sha256 for arm in plan.arms if arm.overlay_sha256]
+    if (main := main_sweep_of(plan)) is not None:
+        _finish(workspace, bench, workspace.sweeps / main, early=early, as_json=as_json)
+        return
     if plan.purpose != "sealed" or not digests:
         result = bench.resume(folder)
         where = workspace.relative(folder)

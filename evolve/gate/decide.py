@@ -29,11 +29,10 @@ def decide(given: GateInput) -> Decision:
     main = _decide_pair(given.main_pair())
     others = tuple(_arm_decision(pair, _decide_pair(given.pair(pair))) for pair in given.required)
     level = Level(account=given.policy.alpha_account, granted=given.alpha, spent_before=given.spent)
-    refused = [arm for arm in others if arm.outcome is not Outcome.PROMOTE]
     reasons = (*main.reasons, *(_required_reason(arm) for arm in others))
-    outcome = main.outcome
-    if outcome is Outcome.PROMOTE and refused:
-        outcome = refused[0].outcome if len({arm.outcome for arm in refused}) == 1 else Outcome.KEEP_INCUMBENT
+    outcomes = {main.outcome, *(arm.outcome for arm in others)}
+    graver = (Outcome.KEEP_INCUMBENT, Outcome.INSUFFICIENT_EVIDENCE, Outcome.PROMOTE)
+    outcome = next(found for found in graver if found in outcomes)
     return main.model_copy(update={"outcome": outcome, "reasons": reasons, "level": level, "required": others})
 
 

@@ -19,13 +19,19 @@ RESOLVED, FAILED = Run(resolved=True, value=1), Run(resolved=False, value=0)
 def is_decided(given: GateInput) -> bool:
     """Whether measuring may stop: no outcome of the rest can change the decision, or the rest is not worth it.
 
-    A void cell leaves it open.
+    A void cell leaves it open. Of several pairs, one that cannot pass decides for all.
     """
-    given = given.main_pair()
-    if any(row.void for row in given.rows):
+    pairs = (given.main_pair(), *(given.pair(pair) for pair in given.required))
+    if any(row.void for one in pairs for row in one.rows):
         return False
-    tasks = tables_of(given, given.policy.metric)
-    if bool(cannot_pass(given, tasks)) or cannot_fail(given, tasks):
+    tables = [(one, tables_of(one, one.policy.metric)) for one in pairs]
+    if any(cannot_pass(one, tasks) for one, tasks in tables):
+        return True
+    return all(_pair_is_decided(one, tasks) for one, tasks in tables)
+
+
+def _pair_is_decided(given: GateInput, tasks: tuple[TaskRuns, ...]) -> bool:
+    if cannot_fail(given, tasks):
         return True
     if not given.tasks or not whole_rounds(tasks):
         return False

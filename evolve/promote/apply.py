@@ -22,7 +22,6 @@ from evolve.records.kinds import Outcome, Split
 from evolve.records.promotion import Promotion
 from evolve.skills import Skill
 from evolve.snapshot import Snapshot
-from evolve.stats.multiplicity import alpha_at
 from evolve.workspace import POLICY_FILE, Workspace
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -134,9 +133,10 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     look = next((found for found in entries if found.digest() == promotion.ledger.entry_sha256), None)
     if entry is None or look is None or entry.evidence_sha256 != evidence.promotion_sha256:
         raise _refuse("not-in-ledger", "the ledger does not know this evidence")
-    number = ledger.next_look(entries[: look.seq], look.skill, look.sealed_tasks, look.texts)
-    if number != look.look or look.alpha != alpha_at(number, promotion.policy.alpha):
-        raise _refuse("wrong-look", f"this was look {number} at its sealed tasks, and was decided as look {look.look}")
+    granted = ledger.grant(entries[: look.seq], promotion.policy, look.skill, look.sealed_tasks, look.texts)
+    if granted != ledger.Grant(look.look, look.alpha, look.spent):
+        text = f"this was look {granted.look} at its sealed tasks, and was decided as look {look.look}"
+        raise _refuse("wrong-look", f"{text}, at the level {look.alpha:.4g} where {granted.alpha:.4g} was granted")
 
 
 def frozen_overlay(evidence: Evidence) -> FrozenOverlay:

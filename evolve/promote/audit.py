@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from evolve.bench.arms import INCUMBENT_ARM, candidate_name
 from evolve.bench.health import cost_position_effect, position_effect
 from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
@@ -30,7 +31,6 @@ from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion, Spend
 from evolve.records.row import Row
 from evolve.snapshot import Snapshot
-from evolve.stats.multiplicity import alpha_at
 
 
 class _Broken(Exception):
@@ -84,8 +84,6 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     yield compare(file, "policy digest", promotion.policy.digest(), promotion.policy_sha256)
     sealed = sha256_json({task.task: [task.task_sha256, task.oracle_sha256] for task in promotion.sealed})
     yield compare(file, "digest of the sealed tasks", sealed, promotion.sealed_sha256)
-    alpha = alpha_at(promotion.ledger.look, promotion.policy.alpha)
-    yield compare(file, f"level of look {promotion.ledger.look}", alpha, promotion.ledger.alpha)
     yield from _spend_findings(file, promotion, rows)
     yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
     yield compare(file, "position effect of cost", cost_position_effect(rows), promotion.cost_position_effect)
@@ -96,7 +94,9 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
 def _spend_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
     """Check the spend as far as rows can tell; voided, surplus, lost and throw-away sessions left no row here."""
     spend, recomputed = promotion.spend, spend_of(tuple(rows))
+    pairs = sum(arm.role is Role.INCUMBENT for arm in promotion.arms)
     planned = len(promotion.arms) * promotion.runs * len(promotion.sealed)
+    planned += sum(2 * pairs * extra.runs * len(extra.tasks) for extra in promotion.extra)
     yield compare(file, "cells measured, in excess, or not needed", planned, len(rows) + _unrowed(spend))
     beside = {"saved_cells", "surplus_rows", "lost_attempts", "warm_ups", "overhead_usd_micros"}
     if spend.voided_attempts or spend.surplus_rows:
@@ -124,10 +124,13 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
         or row.identity.runtime_sha256 != promotion.runtime_sha256
     ]
     yield compare(file, "rows of other tasks, arms, agents or runtimes", 0, len(strangers))
-    pair = [arm for arm in promotion.arms if arm.role in (Role.INCUMBENT, Role.CANDIDATE)]
-    yield compare(file, "one incumbent and one candidate", ["candidate", "incumbent"], sorted(arm.role for arm in pair))
-    alike = len({sha256_json(promotion.agent_of(arm.name)) for arm in pair}) == 1
-    yield Finding(file, "both work with one agent", alike)
+    incumbents = {arm.name for arm in promotion.arms if arm.role is Role.INCUMBENT}
+    candidates = {arm.name for arm in promotion.arms if arm.role is Role.CANDIDATE}
+    yield compare(file, "a candidate beside each incumbent", {candidate_name(name) for name in incumbents}, candidates)
+    yield Finding(file, "the main pair was measured", INCUMBENT_ARM in incumbents)
+    for name in sorted(incumbents):
+        both = {sha256_json(promotion.agent_of(arm)) for arm in (name, candidate_name(name))}
+        yield Finding(file, f"{name} and its candidate work with one agent", len(both) == 1)
 
 
 def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: AuditContext) -> Iterator[Finding]:
@@ -184,9 +187,11 @@ def _ledger_findings(
         yield compare(file, f"outcome of {name}", promotion.decision.outcome, decision.outcome)
     if look is not None:
         tasks = [task.task for task in promotion.sealed]
-        expected = ledger.next_look(entries[: look.seq], promotion.skill, tasks, look.texts)
+        expected = ledger.grant(entries[: look.seq], promotion.policy, promotion.skill, tasks, look.texts)
         yield compare(file, f"texts seen by the look of {name}", _texts(promotion), look.texts)
-        yield compare(file, f"number of the look of {name}", expected, promotion.ledger.look)
+        yield compare(file, f"number of the look of {name}", expected.look, promotion.ledger.look)
+        yield compare(file, f"level of the look of {name}", expected.alpha, promotion.ledger.alpha)
+        yield compare(file, f"level spent before the look of {name}", expected.spent, promotion.ledger.spent)
         yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
 

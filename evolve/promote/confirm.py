@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evolve.bench.arms import candidate_arm
+from evolve.bench.arms import candidate_arm, candidate_name, control_arm
 from evolve.bench.measure import Bench
 from evolve.bench.plan import Group, SweepRequest
 from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.errors import EvidenceFault, InputError
 from evolve.gate.decide import GateInput, is_decided
+from evolve.gate.gain import smallest_p
 from evolve.overlays import FrozenOverlay
 from evolve.promote.evidence import (
     PROMOTION_FILE,
     Evidence,
     evidence_folder,
     make_promotion,
+    measured_input,
     read_evidence,
+    required_pairs,
     write_evidence,
 )
-from evolve.promote.ledger import Ledger, NewLook, find_entry, next_look, workspace_ledger
+from evolve.promote.extra import extra_context, groups_of, next_round
+from evolve.promote.ledger import Ledger, NewLook, find_entry, grant, workspace_ledger
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
 from evolve.records.policy import Policy
 from evolve.records.row import Row
 from evolve.skills import Skill
-from evolve.stats.multiplicity import alpha_at
 from evolve.workspace import POLICY_FILE
 
 SEALED_CONTEXT = "sealed"
 
 
-def _hopeless(tasks: int, look: int, policy: Policy) -> str | None:
+def _hopeless(tasks: int, look: int, alpha: float, policy: Policy) -> str | None:
     """Return why no outcome of a look at so many tasks could be significant, if that is so."""
-    smallest, alpha = 0.5**tasks, alpha_at(look, policy.alpha)
-    if smallest <= alpha:
+    smallest = smallest_p(tasks)
+    if smallest <= alpha or not policy.proven:
         return None
     return (
         f"{tasks} sealed tasks cannot prove a gain: a win on each gives p = {smallest:.3g}, "
@@ -48,8 +51,8 @@ def _hopeless(tasks: int, look: int, policy: Policy) -> str | None:
 def next_look_hopeless(bench: Bench, skill: str) -> str | None:
     """Return why no outcome of the next look at a skill's sealed tasks could be significant, if that is so."""
     ids = tuple(task.id for task in bench.corpus.of(skill, Split.SEALED))
-    look = next_look(workspace_ledger(bench.workspace).read(), skill, ids)
-    return _hopeless(len(ids), look, bench.policy)
+    granted = grant(workspace_ledger(bench.workspace).read(), bench.policy, skill, ids)
+    return _hopeless(len(ids), granted.look, granted.alpha, bench.policy)
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,19 @@ class Confirmation:
 
     def request(self) -> SweepRequest:
         """Return the request of the sealed sweep; it is a matter of content alone, whoever asks."""
-        incumbent = self.bench.arms.incumbent(self.incumbent)
-        rivals = (self.bench.arms.comparator(name, self.incumbent) for name in self.rivals)
-        group = Group(arms=(incumbent, candidate_arm(incumbent, self.overlay), *rivals), tasks=self.sealed)
-        return self.bench.request("sealed", SEALED_CONTEXT, (group,), self.bench.policy.min_runs)
+        return self.bench.request("sealed", SEALED_CONTEXT, self._groups(), self.bench.policy.min_runs)
+
+    def _groups(self) -> tuple[Group, ...]:
+        """Return the main pair with what is measured beside it, and each required pair, over the sealed tasks."""
+        arms = self.bench.arms
+        incumbent = arms.incumbent(self.incumbent)
+        control = (control_arm(incumbent),) if self.bench.policy.control else ()
+        rivals = (arms.comparator(name, self.incumbent) for name in self.rivals)
+        groups = [Group((incumbent, candidate_arm(incumbent, self.overlay), *control, *rivals), self.sealed)]
+        for name in self.bench.workspace.spec.required:
+            own = arms.required_arm(name, self.incumbent)
+            groups.append(Group((own, candidate_arm(own, self.overlay, candidate_name(name))), self.sealed))
+        return tuple(groups)
 
     @property
     def texts(self) -> int:
@@ -124,8 +136,9 @@ class Confirmation:
         ids = tuple(task.id for task in self.sealed)
         entries = self._ledger.read()
         open_look = find_entry(entries, "look", self.request().sweep_id())
-        look = open_look.look if open_look else next_look(entries, self.incumbent.name, ids, self.texts)
-        return _hopeless(len(ids), look, self.bench.policy)
+        granted = grant(entries, self.bench.policy, self.incumbent.name, ids, self.texts)
+        look, alpha = (open_look.look, open_look.alpha) if open_look else (granted.look, granted.alpha)
+        return _hopeless(len(ids), look, alpha, self.bench.policy)
 
     def refusal(self) -> str | None:
         """Return why nothing would be measured, if that is so."""
@@ -164,13 +177,36 @@ class Confirmation:
         if reuse is False and any(cell.action != "fresh" for cell in plan.cells):
             self.bench.progress.note("this sweep was begun with reuse, and goes on as it was planned")
         look = self._look(plan)
-        ids = tuple(task.id for task in self.sealed)
 
         def enough(rows: tuple[Row, ...]) -> bool:
-            return is_decided(GateInput(rows, ids, plan.runs, self.bench.policy, look.alpha))
+            return is_decided(replace(self._given((), look, plan), rows=rows))
 
-        result = self.bench.run(request, plan, (self.overlay,), enough if stop_when_decided else None)
-        return self.decide(result, look)
+        early = stop_when_decided or self.bench.policy.sequential != "off"
+        result = self.bench.run(request, plan, (self.overlay,), enough if early else None)
+        return self.decide((result, *self._further_rounds(result, look)), look)
+
+    def _given(self, results: tuple[SweepResult, ...], look: LedgerEntry, plan: Plan) -> GateInput:
+        if results:
+            return measured_input(results, self.bench.policy, self.sealed, look)
+        ids = tuple(task.id for task in self.sealed)
+        pairs = required_pairs(plan.arms)
+        return GateInput((), ids, plan.runs, self.bench.policy, look.alpha, required=pairs)
+
+    def _further_rounds(self, result: SweepResult, look: LedgerEntry) -> tuple[SweepResult, ...]:
+        """Measure tasks again whose regression may be noise, round by round, until none is in doubt."""
+        rounds: list[SweepResult] = []
+        while True:
+            before = sum(found.plan.runs for found in rounds)
+            given = self._given((result, *rounds), look, result.plan)
+            wanted = next_round(given, self.bench.policy, before)
+            if wanted is None:
+                return tuple(rounds)
+            told = ", ".join(wanted.tasks)
+            self.bench.progress.note(f"{wanted.runs} more runs of both arms, as its regression may be noise: {told}")
+            groups = groups_of(self._groups(), wanted.tasks)
+            context = extra_context(result.plan.sweep)
+            request = self.bench.request("sealed", context, groups, wanted.runs, wanted.first_run)
+            rounds.append(self.bench.run(request, self.bench.plan(request, reuse=False), (self.overlay,)))
 
     def _look(self, plan: Plan) -> LedgerEntry:
         new = NewLook(
@@ -198,11 +234,12 @@ class Confirmation:
     def _folder(self, sweep: str) -> Path:
         return evidence_folder(self.bench.workspace.promotion, self.incumbent.name, self.overlay.digest, sweep)
 
-    def decide(self, result: SweepResult, look: LedgerEntry) -> Evidence:
-        """Decide on a finished sweep, write its evidence and enter the decision in the ledger."""
-        promotion = make_promotion(result, self.bench.policy, self.incumbent, self.overlay, self.sealed, look)
+    def decide(self, results: tuple[SweepResult, ...], look: LedgerEntry) -> Evidence:
+        """Decide on a finished sweep with its further rounds, write the evidence and enter the decision in the ledger."""
+        promotion = make_promotion(results, self.bench.policy, self.incumbent, self.overlay, self.sealed, look)
         folder = self._folder(promotion.sweep)
-        digest = write_evidence(folder, promotion, result.rows, self.overlay, staging=self.bench.workspace.staging)
+        rows = tuple(row for result in results for row in result.rows)
+        digest = write_evidence(folder, promotion, rows, self.overlay, staging=self.bench.workspace.staging)
         outcome = {"entry": "decision", "outcome": promotion.decision.outcome, "evidence_sha256": digest}
         self._ledger.append(look.model_copy(update=outcome))
         return read_evidence(folder)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import evolve
+from evolve.bench.arms import INCUMBENT_ARM, candidate_name
 from evolve.bench.health import Health, arm_health, cost_position_effect, position_effect
 from evolve.bench.journal import JOURNAL_FILE, Spent
 from evolve.bench.runner import SweepResult
@@ -14,15 +15,18 @@ from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.digest import sha256_bytes, sha256_file
 from evolve.errors import EvidenceFault
 from evolve.files import write_atomic, write_folder
-from evolve.gate.decide import GateInput, decide
+from evolve.gate.decide import GateInput, Pair, decide
 from evolve.overlays import FrozenOverlay, base_digests
 from evolve.promote.attest import envelope
 from evolve.records.base import jsonl_bytes, read_json, read_jsonl
+from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
+from evolve.records.plan import Arm
 from evolve.records.policy import Policy
 from evolve.records.promotion import (
     ArmHealthRecord,
     CanaryRecord,
+    ExtraRound,
     LedgerPosition,
     Promotion,
     ReuseRecord,
@@ -94,6 +98,33 @@ def gate_input(promotion: Promotion, rows: tuple[Row, ...]) -> GateInput:
         policy=promotion.policy,
         alpha=promotion.ledger.alpha,
         stopped_early=promotion.stopped_early,
+        spent=promotion.ledger.spent,
+        tiers={task.task: task.tier for task in promotion.sealed},
+        required=required_pairs(promotion.arms),
+    )
+
+
+def required_pairs(arms: tuple[Arm, ...]) -> tuple[Pair, ...]:
+    """Return the pairs beside the main one, in each of which a candidate must win."""
+    others = (arm.name for arm in arms if arm.role is Role.INCUMBENT and arm.name != INCUMBENT_ARM)
+    return tuple(Pair(name, candidate_name(name)) for name in others)
+
+
+def measured_input(
+    results: tuple[SweepResult, ...], policy: Policy, sealed: tuple[LoadedTask, ...], look: LedgerEntry
+) -> GateInput:
+    """Return what the gate decides on: a sealed sweep and its further rounds, as they were measured."""
+    first = results[0]
+    return GateInput(
+        rows=tuple(row for result in results for row in result.rows),
+        tasks=tuple(task.id for task in sealed),
+        runs=first.plan.runs,
+        policy=policy,
+        alpha=look.alpha,
+        stopped_early=first.stopped is not None,
+        spent=look.spent,
+        tiers={task.id: task.task.tier for task in sealed},
+        required=required_pairs(first.plan.arms),
     )
 
 
@@ -117,18 +148,19 @@ def _reuse_record(result: SweepResult) -> ReuseRecord:
 
 
 def make_promotion(
-    result: SweepResult,
+    results: tuple[SweepResult, ...],
     policy: Policy,
     incumbent: Skill,
     overlay: FrozenOverlay,
     sealed: tuple[LoadedTask, ...],
     look: LedgerEntry,
 ) -> Promotion:
-    """Decide on a finished sealed sweep and bind everything the decision rests on."""
-    rows = result.rows
-    early = result.stopped is not None
-    ids = tuple(task.id for task in sealed)
-    decision = decide(GateInput(rows, ids, result.plan.runs, policy, look.alpha, stopped_early=early))
+    """Decide on a finished sealed sweep with its further rounds, and bind everything the decision rests on."""
+    given = measured_input(results, policy, sealed, look)
+    result, rows, decision = results[0], given.rows, decide(given)
+    voided = tuple(row for found in results for row in found.voided)
+    surplus = tuple(row for found in results for row in found.surplus)
+    spent = tuple(one for found in results for one in found.spent)
     now = datetime.now(UTC)
     return Promotion(
         evolve_version=evolve.__version__,
@@ -138,7 +170,7 @@ def make_promotion(
         sweep=result.plan.sweep,
         runs=result.plan.runs,
         decision=decision,
-        stopped_early=early,
+        stopped_early=given.stopped_early,
         policy=policy,
         policy_sha256=policy.digest(),
         overlay_sha256=overlay.digest,
@@ -148,7 +180,10 @@ def make_promotion(
         arms=result.plan.arms,
         sealed_sha256=sealed_digest(sealed),
         sealed=tuple(
-            SealedTask(task=task.id, task_sha256=task.task_sha256, oracle_sha256=task.oracle_sha256) for task in sealed
+            SealedTask(
+                task=task.id, task_sha256=task.task_sha256, oracle_sha256=task.oracle_sha256, tier=task.task.tier
+            )
+            for task in sealed
         ),
         left_out=result.plan.left_out,
         agent=result.plan.agent,
@@ -156,19 +191,31 @@ def make_promotion(
         plan_sha256=result.plan.digest(),
         rows_sha256=sha256_bytes(jsonl_bytes(rows)),
         row_sha256=tuple(row.digest() for row in rows),
-        surplus_sha256=tuple(row.digest() for row in result.surplus),
+        surplus_sha256=tuple(row.digest() for row in surplus),
         journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
+        extra=tuple(_extra_round(found) for found in results[1:]),
         reuse=_reuse_record(result),
-        spend=spend_of(rows, result.voided, result.surplus, result.spent).model_copy(
-            update={"saved_cells": len(result.plan.cells) - len(rows) - len(result.surplus)}
+        spend=spend_of(rows, voided, surplus, spent).model_copy(
+            update={"saved_cells": sum(len(found.plan.cells) for found in results) - len(rows) - len(surplus)}
         ),
         health=tuple(
             ArmHealthRecord(arm=found.arm, health=found.health.value, fresh=found.fresh, void=found.void)
-            for found in (arm_health(arm.name, rows, result.voided) for arm in result.plan.arms)
+            for found in (arm_health(arm.name, rows, voided) for arm in result.plan.arms)
         ),
         position_effect=position_effect(rows),
         cost_position_effect=cost_position_effect(rows),
-        ledger=LedgerPosition(look=look.look, alpha=look.alpha, entry_sha256=look.digest()),
+        ledger=LedgerPosition(look=look.look, alpha=look.alpha, spent=look.spent, entry_sha256=look.digest()),
+    )
+
+
+def _extra_round(result: SweepResult) -> ExtraRound:
+    return ExtraRound(
+        sweep=result.plan.sweep,
+        tasks=tuple(sorted({cell.identity.task for cell in result.plan.cells})),
+        first_run=result.plan.first_run,
+        runs=result.plan.runs,
+        plan_sha256=result.plan.digest(),
+        journal_sha256=sha256_file(result.folder / JOURNAL_FILE),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -11,9 +12,10 @@ from pathlib import Path
 from evolve.errors import EvidenceFault
 from evolve.files import write_atomic, writer_lock
 from evolve.records.base import jsonl_bytes, read_jsonl
+from evolve.records.kinds import Outcome
 from evolve.records.ledger import LedgerEntry
 from evolve.records.policy import Policy
-from evolve.stats.multiplicity import alpha_at
+from evolve.stats.multiplicity import level_of_look
 from evolve.workspace import Workspace
 
 LEDGER_FILE = "ledger.jsonl"
@@ -69,14 +71,15 @@ class Ledger:
             known = find_entry(entries, "look", look.sweep)
             if known is not None and not again:
                 return known
-            number = next_look(entries, look.skill, look.sealed_tasks, look.texts)
+            granted = grant(entries, policy, look.skill, look.sealed_tasks, look.texts)
             entry = LedgerEntry(
                 seq=0,
                 at=datetime.now(UTC),
                 entry="look",
                 policy_sha256=policy.digest(),
-                look=number,
-                alpha=alpha_at(number, policy.alpha),
+                look=granted.look,
+                alpha=granted.alpha,
+                spent=granted.spent,
                 **asdict(look),
             )
             return self._write(entries, entry)
@@ -132,15 +135,41 @@ def find_entry(entries: tuple[LedgerEntry, ...], kind: str, sweep: str) -> Ledge
     return next((entry for entry in reversed(entries) if entry.entry == kind and entry.sweep == sweep), None)
 
 
+def looks_at(entries: tuple[LedgerEntry, ...], skill: str, sealed_tasks: Collection[str]) -> tuple[LedgerEntry, ...]:
+    """Return the looks of a skill at any of some sealed tasks: its account."""
+    wanted = set(sealed_tasks)
+    looks = (entry for entry in entries if entry.entry == "look" and entry.skill == skill)
+    return tuple(look for look in looks if not wanted.isdisjoint(look.sealed_tasks))
+
+
 def next_look(entries: tuple[LedgerEntry, ...], skill: str, sealed_tasks: Collection[str], texts: int = 1) -> int:
     """Return which look the next would be, counted from 1.
 
     Every text of the skill that was seen at any of these tasks counts, whether it was to be promoted or only shown
     beside: who sees three and promotes the best has looked three times.
     """
-    wanted = set(sealed_tasks)
-    looks = (e for e in entries if e.entry == "look" and e.skill == skill)
-    return texts + sum(look.texts for look in looks if not wanted.isdisjoint(look.sealed_tasks))
+    return texts + sum(look.texts for look in looks_at(entries, skill, sealed_tasks))
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Which look it is, the level that it is granted, and what the looks before it were granted."""
+
+    look: int
+    alpha: float
+    spent: float
+
+
+def grant(
+    entries: tuple[LedgerEntry, ...], policy: Policy, skill: str, sealed_tasks: Collection[str], texts: int = 1
+) -> Grant:
+    """Return what the next look of a skill at some sealed tasks is granted."""
+    looks = looks_at(entries, skill, sealed_tasks)
+    promoted = {entry.sweep for entry in entries if entry.entry == "decision" and entry.outcome is Outcome.PROMOTE}
+    number = next_look(entries, skill, sealed_tasks, texts)
+    promotions = sorted({look.look for look in looks if look.sweep in promoted})
+    alpha = level_of_look(policy.alpha_account, number, policy.alpha, promotions)
+    return Grant(number, alpha, math.fsum(look.alpha for look in looks))
 
 
 def undecided_sweeps(entries: tuple[LedgerEntry, ...]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from evolve.bench.measured import counted_rows
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.promote import ledger
-from evolve.promote.evidence import gate_input, read_evidence
+from evolve.promote.evidence import gate_input, read_evidence, required_pairs
+from evolve.promote.extra import extra_sweeps
 from evolve.records.base import read_json
 from evolve.records.decision import Decision
 from evolve.records.plan import Plan
 from evolve.records.policy import Policy
-from evolve.stats.multiplicity import alpha_at
+from evolve.stats.multiplicity import level_of_look
 
 
 def redecide_evidence(folder: Path, policy: Policy | None) -> Decision:
@@ -31,8 +33,14 @@ def redecide_evidence(folder: Path, policy: Policy | None) -> Decision:
     return decide(given if policy is None else _under(given, policy))
 
 
-def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path) -> Decision:
+def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path, tiers: Mapping[str, str]) -> Decision:
     """Decide from a sweep's folder, at the level that the ledger granted to its look.
+
+    Args:
+        folder: The sweep's folder.
+        policy: The thresholds.
+        promotion_root: Where the ledger lies.
+        tiers: The tier of each task.
 
     Raises:
         InputError: It is no sweep of sealed tasks.
@@ -47,8 +55,21 @@ def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path) -> Decisi
     tasks = tuple(sorted({cell.identity.task for cell in plan.cells}))
     rows = tuple(counted_rows(folder))
     early = read_state(folder / JOURNAL_FILE).stopped_at is not None
-    alpha = look.alpha if look else alpha_at(1, policy.alpha)
-    return decide(GateInput(rows, tasks, plan.runs, policy, alpha, stopped_early=early))
+    alpha = look.alpha if look else level_of_look(policy.alpha_account, 1, policy.alpha)
+    rows += tuple(row for extra in extra_sweeps(folder.parent, plan.sweep) for row in counted_rows(extra))
+    return decide(
+        GateInput(
+            rows=rows,
+            tasks=tasks,
+            runs=plan.runs,
+            policy=policy,
+            alpha=alpha,
+            stopped_early=early,
+            spent=look.spent if look else 0.0,
+            tiers=tiers,
+            required=required_pairs(plan.arms),
+        )
+    )
 
 
 def _under(given: GateInput, policy: Policy) -> GateInput:

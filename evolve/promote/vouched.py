@@ -15,7 +15,8 @@ def unvouched_arms(promotion: Promotion, rows: Sequence[Row]) -> dict[str, str]:
     found: dict[str, str] = {}
     for arm, source in sorted({(row.arm, row.reused.sweep) for row in rows if row.reused is not None}):
         reused = [row for row in rows if row.arm == arm and row.reused is not None and row.reused.sweep == source]
-        reason = arm_drift(_canary_pairs(arm, source, promotion, rows), reused, promotion.agent_of(arm))
+        pairs, level = _canary_pairs(arm, source, promotion, rows), promotion.policy.drift.level
+        reason = arm_drift(pairs, reused, promotion.agent_of(arm), level)
         if reason is not None:
             found.setdefault(arm, f"rows of {source}: {reason}")
     return found

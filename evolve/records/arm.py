@@ -87,4 +87,4 @@ SHIPPED_ARMS: dict[str, ArmSpec] = {
     "plan-work": ArmSpec(phases="plan-work"),
     "review": ArmSpec(phases="review"),
 }
-RESERVED_ARMS: Final = ("incumbent", "candidate")
+RESERVED_ARMS: Final = ("incumbent", "candidate", "control")

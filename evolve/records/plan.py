@@ -66,6 +66,8 @@ class Plan(Record):
     context: str = Field(description="What the sweep belongs to: a generation, or a benchmark by hand.")
     created_at: Timestamp
     runs: int
+    first_run: int = Field(default=0, description="Above 0: runs beyond those of an earlier sweep.")
+    drift_level: float = Field(default=0.05, description="How often a canary may see drift where there is none.")
     max_attempts: int
     outage_streak: int
     cache: CachePolicy

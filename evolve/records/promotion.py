@@ -23,6 +23,18 @@ class SealedTask(Record):
     task: Identifier
     task_sha256: Digest
     oracle_sha256: Digest
+    tier: str = "tight"
+
+
+class ExtraRound(Record):
+    """A round of further runs for tasks whose regression may have been noise."""
+
+    sweep: str
+    tasks: tuple[Identifier, ...]
+    first_run: int
+    runs: int
+    plan_sha256: Digest
+    journal_sha256: Digest
 
 
 class CanaryRecord(Record):
@@ -112,6 +124,7 @@ class Promotion(Record):
     row_sha256: tuple[Digest, ...] = Field(description="One digest a line of rows.jsonl, so that a fault has a place.")
     surplus_sha256: tuple[Digest, ...] = Field(default=(), description="Rows that were measured and did not count.")
     journal_sha256: Digest
+    extra: tuple[ExtraRound, ...] = ()
     reuse: ReuseRecord
     spend: Spend
     health: tuple[ArmHealthRecord, ...]

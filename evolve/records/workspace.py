@@ -88,6 +88,9 @@ class WorkspaceSpec(Record):
     agent: AgentSpec
     arms: dict[Identifier, ArmSpec] = Field(default={}, description="Comparators, beside those that ship.")
     rivals: tuple[Identifier, ...] = Field(default=(), description="Comparators that every benchmark measures too.")
+    required: tuple[Identifier, ...] = Field(
+        default=(), description="Arms that use the skill as well: a candidate must win in each of them too."
+    )
     proposer: ProposerSpec
     prices: dict[str, TokenPrice] = Field(
         default={}, description="What models charge, beside or in place of the table."
@@ -124,10 +127,13 @@ class WorkspaceSpec(Record):
                 self.agent_of(name)
             except ValueError as error:
                 raise ValueError(f"arms.{name}.{_first_problem(error)}") from error
-        for name in self.rivals:
-            if name not in self.arms and name not in SHIPPED_ARMS:
-                known = ", ".join(dict.fromkeys([*self.arms, *SHIPPED_ARMS]))
-                raise ValueError(f"rivals: no arm named {name!r}; there are {known}")
+        for field, names in (("rivals", self.rivals), ("required", self.required)):
+            for name in names:
+                if name not in self.arms and name not in SHIPPED_ARMS:
+                    known = ", ".join(dict.fromkeys([*self.arms, *SHIPPED_ARMS]))
+                    raise ValueError(f"{field}: no arm named {name!r}; there are {known}")
+        if both := [name for name in self.required if name in self.rivals]:
+            raise ValueError(f"required: {both[0]} is a rival too; it can be one of the two")
         return self
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 # One over the sum of log(max(j, 2)) / (j exp(sqrt(log j))) over all j, rounded down, so that the shares of all looks
 # add up to 1 and not more. onlineFDR has 0.07720838, with which they add up to 0.976.
@@ -53,6 +54,24 @@ def alpha_at(look: int, alpha: float) -> float:
     if look < 1:
         raise ValueError("looks are counted from 1")
     return alpha * 6 / (math.pi**2 * look**2)
+
+
+def level_of_look(
+    account: Literal["inverse-square", "lord"], look: int, alpha: float, promotions: Sequence[int] = ()
+) -> float:
+    """Return the level of a look by either account.
+
+    Args:
+        account: How alpha is spent.
+        look: Which look it is, counted from 1.
+        alpha: The level of the account.
+        promotions: The earlier looks that ended in a promotion, which ``lord`` earns level back with.
+
+    Raises:
+        ValueError: As ``alpha_at`` and ``lord_alpha`` do.
+
+    """
+    return lord_alpha(look, alpha, promotions) if account == "lord" else alpha_at(look, alpha)
 
 
 def spent(looks: int, alpha: float) -> float:
