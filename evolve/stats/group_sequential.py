@@ -123,7 +123,7 @@ def _resampled_stages(
     # The observed signs come first and count like any other, so that a resampled boundary keeps the error as well.
     sums = numpy.zeros(SIGN_VECTORS + 1)
     going_on = numpy.ones(SIGN_VECTORS + 1, dtype=bool)
-    crossed, start, magnitude, stopped = 0, 0, 0.0, False
+    crossed, start, magnitude = 0, 0, 0.0
     for size, allowance in zip(reached, granted, strict=True):
         # Drawn by difference, so that the earlier stages stay as they were when later differences arrive.
         for value in (value / scale for value in differences[start:size]):
@@ -139,8 +139,6 @@ def _resampled_stages(
         crossing = going_on & (sums > threshold)
         crossed += int(crossing.sum())
         going_on &= ~crossing
-        rejected = bool(crossing[0]) and not stopped
-        stopped |= rejected
         p_value = float((sums >= sums[0] - slack).mean())
-        yield Stage(size, p_value, float((sums > threshold).mean()), crossed / len(sums), rejected)
+        yield Stage(size, p_value, float((sums > threshold).mean()), crossed / len(sums), bool(crossing[0]))
         start = size

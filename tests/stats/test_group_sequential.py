@@ -8,7 +8,7 @@ import math
 import numpy
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evolve.stats.group_sequential import Spending, group_sequential_sign_flip
@@ -51,6 +51,7 @@ def test_the_boundary_is_the_lowest_that_is_granted(spending: Spending) -> None:
     assert result.rejected_at == 1
     assert (result.stages[0].level, result.stages[0].spent) == (7 / 64, 7 / 64)
     assert group_sequential_sign_flip([1] * 4 + [-1] * 2, [6], 0.125, spending).rejected_at is None
+    assert group_sequential_sign_flip([1] * 5 + [-1], [6], 7 / 64, spending).rejected_at == 1
 
 
 def test_the_error_over_all_signs_holds_for_magnitudes_that_are_no_integers() -> None:
@@ -75,6 +76,7 @@ def test_resampled_stages_agree_with_the_exact_ones(seed: int) -> None:
 
 
 @given(st.lists(st.integers(-3, 3), min_size=4, max_size=40), st.sampled_from(SPENDINGS))
+@example([1] * 12, "linear")
 @settings(deadline=None)
 def test_a_stage_rejects_when_its_sign_flip_value_reaches_its_level(values: list[int], spending: Spending) -> None:
     stages = [len(values) // 2, len(values)]
@@ -100,6 +102,8 @@ def test_the_cautious_spending_leaves_nearly_all_for_the_last_stage() -> None:
     linear, cautious = (group_sequential_sign_flip([1] * 60, [20, 40, 60], 0.05, s) for s in SPENDINGS)
     assert cautious.stages[0].spent < 0.001 < linear.stages[0].spent <= 0.05 / 3
     assert cautious.stages[2].level > linear.stages[2].level
+    others = group_sequential_sign_flip([0.1] * 60, [20, 40, 60])
+    assert [stage.rejected for stage in others.stages] == [True, False, False]
     for result in (linear, cautious):
         assert result.rejected_at == 1
         assert 0.03 < result.stages[2].spent <= 0.05
