@@ -194,6 +194,13 @@ def test_wilcoxon_enumerates_the_signs_of_tied_ranks(values: list[int]) -> None:
     assert wilcoxon([0.1 * value for value in [*values, 0]], "greater").p_value == pytest.approx(expected, abs=1e-12)
 
 
+def test_magnitudes_that_differ_in_the_last_digit_alone_are_tied() -> None:
+    assert 0.1 * 3 != 0.3
+    noisy = [0.1 * 3, 0.3, -0.3, 0.5, -(0.1 * 3), 0.7]
+    assert wilcoxon(noisy, "greater") == wilcoxon([3, 3, -3, 5, -3, 7], "greater")
+    assert wilcoxon([0.1 * 3, -0.3], "greater").p_value == wilcoxon([-(0.1 * 3), 0.3], "greater").p_value == 0.75
+
+
 def test_wilcoxon_of_very_many_differences_is_the_normal_approximation() -> None:
     values = [(-1) ** (number % 3 == 0) * (number % 50 + 1) for number in range(600)]
     for alternative in ALTERNATIVES:
