@@ -15,7 +15,7 @@ from evolve.records.base import read_text
 
 TASK, ROUND, RUN = "task", "round", "run"
 MAX_BYTES = 4 * 1024 * 1024
-MAX_TASKS = 5_000
+MAX_TASKS = 2_500
 MAX_COLUMNS = 200
 MAX_NAME = 200
 _LARGEST = 1e15

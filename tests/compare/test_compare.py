@@ -87,7 +87,7 @@ def test_an_interval_that_is_clear_is_not_enough() -> None:
     finding = one(side(turns=before), side(turns=after))
     assert finding.estimate is not None and finding.estimate.low is not None and finding.estimate.low > 1
     assert finding.verdict == "no difference"
-    assert finding.why == f"the exact sign-flip test gives p = {finding.p_value:.2g}"
+    assert finding.why == f"the sign-flip test over tasks gives p = {finding.p_value:.2g}"
 
 
 def test_an_exact_test_is_not_enough() -> None:
