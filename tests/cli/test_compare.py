@@ -85,11 +85,19 @@ def test_many_tasks_are_shown_one_by_one_when_asked(tmp_path: Path, evolve: Comm
     b = card(tmp_path, "task,turns,completed\n" + "".join(f"t{i},{(i + 1) * 2},1\n" for i in range(1, 9)), "b.csv")
     ran = evolve("compare", a, b)
     assert "by task" not in ran.out
-    assert "left out, not in B (b.csv): t0\n" in ran.out
-    assert "left out, not in A (a.csv): t8\n" in ran.out
+    assert f"left out, not in B ({b}): t0\n" in ran.out
+    assert f"left out, not in A ({a}): t8\n" in ran.out
     assert line_of(ran.out, "turns ").endswith("+100.0 to +100.0  ratio of sums    7 x 1  0.0156  higher")
     assert "+100.0 points" in line_of(ran.out, "completed ")
     assert "turns by task, %: t1 +100.0, t2" in evolve("compare", a, b, "--by-task").out
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path, evolve: CommandLine) -> None:
+    (tmp_path / "old").mkdir()
+    a, b = card(tmp_path / "old", "task\na\n"), card(tmp_path, "task,turns\na,3\n")
+    ran = evolve("compare", a, b, "--metric", "turns", "--metric", "wall")
+    assert f"turns: not comparable: {a} lacks the column turns\n" in ran.out
+    assert f"wall_ms: not comparable: {a} and {b} lack the column wall_ms\n" in ran.out
 
 
 def test_one_task_has_no_bounds(tmp_path: Path, evolve: CommandLine) -> None:

@@ -25,7 +25,7 @@ def test_costs_are_computed_from_the_published_rounds(what: str, cost: str) -> N
 
 def test_other_names_of_columns_are_known_and_what_is_computed_is_said() -> None:
     side = read_scorecard(str(CODEX))
-    assert side.name == "rounds-codex.csv#33"
+    assert side.name == f"{CODEX}#33"
     assert side.runs["r4-debug-forwarding-gap"][0] == {
         "wall_ms": 240320,
         "uncached": 114654,
@@ -54,7 +54,7 @@ def test_a_round_is_chosen_and_must_be_where_there_are_several(tmp_path: Path) -
         read_scorecard(f"{LEAD}#33")
     assert none.value.hint == "rounds there: 8, 32"
     plain = card(tmp_path, "task,turns\na,1\n")
-    assert read_scorecard(plain).name == "card.csv"
+    assert read_scorecard(plain).name == plain
     with pytest.raises(InputError, match="has no column 'round'"):
         read_scorecard(f"{plain}#8")
 
