@@ -15,6 +15,7 @@ from evolve.compare.compare import DEFAULT_ESTIMAND, compare, scaled
 from evolve.compare.figures import METRICS, OTHER_NAMES, Metric, Price
 from evolve.errors import EvolveError, ExitCode, InputError
 from evolve.stats.estimands import ESTIMANDS
+from evolve.stats.paired import MAX_ENUMERATED
 
 if TYPE_CHECKING:
     from evolve.compare.compare import Comparison, Finding
@@ -174,7 +175,8 @@ def _text(found: Comparison, *, by_task: bool) -> str:
         f"B: {found.after.name}",
         table([_row(one, n) for one in found.findings], HEADER),
     ]
-    lines.append("n: tasks x runs. A and B: sums over the tasks; of completed the mean, in points. p: exact, two-sided")
+    lines.append("n: tasks x runs. A and B: sums over the tasks; of completed the mean, in points")
+    lines.append(f"p: sign-flip test over tasks, two-sided, exact up to {MAX_ENUMERATED} tasks, resampled beyond")
     lines += [f"{one.metric.name}: {one.verdict}: {one.why}" for one in found.findings]
     for one in found.findings:
         for side, says in zip((found.before, found.after), one.computed, strict=True):

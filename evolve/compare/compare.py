@@ -213,7 +213,7 @@ def _judged(estimate: Estimate, p_value: float) -> tuple[Verdict, str]:
         least = least_p_value(estimate.tasks)
         if least > LEVEL:
             return "no difference", f"so few tasks cannot tell: {estimate.tasks} give p = {least:.2g} at best"
-        return "no difference", f"the exact sign-flip test gives p = {p_value:.2g}"
+        return "no difference", f"the sign-flip test over tasks gives p = {p_value:.2g}"
     return (
         "higher" if above else "lower"
     ), f"the interval ({estimate.interval}) is clear of no change, and p = {p_value:.2g}"

@@ -15,7 +15,7 @@ from evolve.records.base import read_text
 
 TASK, ROUND, RUN = "task", "round", "run"
 MAX_BYTES = 4 * 1024 * 1024
-MAX_TASKS = 5_000
+MAX_TASKS = 2_500
 MAX_COLUMNS = 200
 MAX_NAME = 200
 _LARGEST = 1e15
@@ -198,7 +198,7 @@ def _chosen(path: Path, header: Sequence[str], lines: Sequence[Line], chosen: st
                 hint=f"leave #{chosen} out",
                 code="missing-column",
             )
-        return path.name, set(range(len(lines)))
+        return str(path), set(range(len(lines)))
     there = list(dict.fromkeys(line.cells[ROUND] for line in lines))
     listed = ", ".join(there[:20]) + (", …" if len(there) > 20 else "")
     if chosen is None and len(there) > 1:
@@ -206,7 +206,7 @@ def _chosen(path: Path, header: Sequence[str], lines: Sequence[Line], chosen: st
     one = there[0] if chosen is None else chosen
     if one not in there:
         raise InputError(f"{path}: has no round {one!r}", hint=f"rounds there: {listed}", code="no-round")
-    return f"{path.name}#{one}", {index for index, line in enumerate(lines) if line.cells[ROUND] == one}
+    return f"{path}#{one}", {index for index, line in enumerate(lines) if line.cells[ROUND] == one}
 
 
 def _by_task(lines: Sequence[Line], runs: Sequence[Run], kept: set[int]) -> dict[str, list[Run]]:

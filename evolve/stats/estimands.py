@@ -243,10 +243,7 @@ def _same_tasks(before: Figures, after: Figures) -> None:
 
 
 def _exp(value: float) -> float | None:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return None
+    return None if value > math.log(_LARGEST) else math.exp(value)
 
 
 def _resampled(

@@ -85,11 +85,25 @@ def test_many_tasks_are_shown_one_by_one_when_asked(tmp_path: Path, evolve: Comm
     b = card(tmp_path, "task,turns,completed\n" + "".join(f"t{i},{(i + 1) * 2},1\n" for i in range(1, 9)), "b.csv")
     ran = evolve("compare", a, b)
     assert "by task" not in ran.out
-    assert "left out, not in B (b.csv): t0\n" in ran.out
-    assert "left out, not in A (a.csv): t8\n" in ran.out
+    assert f"left out, not in B ({b}): t0\n" in ran.out
+    assert f"left out, not in A ({a}): t8\n" in ran.out
     assert line_of(ran.out, "turns ").endswith("+100.0 to +100.0  ratio of sums    7 x 1  0.0156  higher")
     assert "+100.0 points" in line_of(ran.out, "completed ")
     assert "turns by task, %: t1 +100.0, t2" in evolve("compare", a, b, "--by-task").out
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path, evolve: CommandLine) -> None:
+    (tmp_path / "old").mkdir()
+    a, b = card(tmp_path / "old", "task\na\n"), card(tmp_path, "task,turns\na,3\n")
+    ran = evolve("compare", a, b, "--metric", "turns", "--metric", "wall")
+    assert f"turns: not comparable: {a} lacks the column turns\n" in ran.out
+    assert f"wall_ms: not comparable: {a} and {b} lack the column wall_ms\n" in ran.out
+
+
+def test_tasks_with_more_or_fewer_runs_are_said_to_be(tmp_path: Path, evolve: CommandLine) -> None:
+    a = card(tmp_path, "task,run,turns\na,0,1\na,1,1\nb,0,2\n", "a.csv")
+    b = card(tmp_path, "task,turns\na,3\nb,3\n", "b.csv")
+    assert "  2 x 1-2/1  " in line_of(evolve("compare", a, b).out, "turns ")
 
 
 def test_one_task_has_no_bounds(tmp_path: Path, evolve: CommandLine) -> None:
@@ -166,6 +180,7 @@ def test_sweeps_are_compared_arm_by_arm(workspace: Path, model: ScriptedModel, e
     across = evolve("compare", two, two, "--arm", "incumbent", "--arm-b", "brief")
     assert f"B: {Path(two).name}, arm brief" in across.out
     assert "note: different agents: chat scripted (" in across.out
+    assert "is computed" not in across.out and "(computed: uncached + 0.10 cached)" in across.out
     assert evolve("compare", one, two, "--arm", "no-skill").code == 2
     missing = evolve("compare", one, "nowhere")
     assert (missing.code, "nowhere: no file, and no sweep below results/sweeps" in missing.err) == (2, True)

@@ -37,7 +37,7 @@ def test_two_rounds_of_one_agent_are_no_different() -> None:
     assert [f"{task.change:.0f}" for task in wall.by_task] == ["-40", "43", "-4"]
     assert [f"{task.change:.1f}" for task in wall.by_task] == ["-39.7", "43.1", "-4.1"]
     assert f"{cost.before:.4f} {cost.after:.4f}" == "1.7944 1.7775"
-    assert found(comparison, "completed").why == ("rounds-lead.csv#8 and rounds-lead.csv#32 lack the column completed")
+    assert found(comparison, "completed").why == (f"{LEAD}#8 and {LEAD}#32 lack the column completed")
     assert wall.why == "the interval (BCa bootstrap over tasks) holds no change"
 
 
@@ -53,13 +53,13 @@ def test_what_one_file_lacks_is_not_comparable() -> None:
     for name in ("turns", "tool_calls", "completed"):
         finding = found(comparison, name)
         assert (finding.verdict, finding.change, finding.estimate, finding.p_value) == ("not comparable",) + (None,) * 3
-    assert found(comparison, "turns").why == "rounds-codex.csv#33 lacks the column turns"
-    assert found(comparison, "completed").why == "rounds-lead.csv#32 lacks the column completed"
+    assert found(comparison, "turns").why == f"{CODEX}#33 lacks the column turns"
+    assert found(comparison, "completed").why == f"{LEAD}#32 lacks the column completed"
     assert found(comparison, "turns").before == 28 and found(comparison, "turns").after is None
     assert found(comparison, "w10").computed == (None, "uncached + 0.10 cached")
     assert f"{found(comparison, 'cost_usd').after:.4f}" == "3.3819"
     growth = one(lead(32), read_scorecard(str(CODEX)), Metric("growth", ""))
-    assert growth.why == "rounds-lead.csv#32 and rounds-codex.csv#33 lack the column growth"
+    assert growth.why == f"{LEAD}#32 and {CODEX}#33 lack the column growth"
 
 
 def test_three_tasks_cannot_tell_however_far_apart_they_are() -> None:
@@ -87,7 +87,7 @@ def test_an_interval_that_is_clear_is_not_enough() -> None:
     finding = one(side(turns=before), side(turns=after))
     assert finding.estimate is not None and finding.estimate.low is not None and finding.estimate.low > 1
     assert finding.verdict == "no difference"
-    assert finding.why == f"the exact sign-flip test gives p = {finding.p_value:.2g}"
+    assert finding.why == f"the sign-flip test over tasks gives p = {finding.p_value:.2g}"
 
 
 def test_an_exact_test_is_not_enough() -> None:

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from evolve.compare.figures import METRICS, Price
 from evolve.compare.scorecards import MAX_BYTES, MAX_COLUMNS, MAX_TASKS, is_file, read_scorecard, split_name
@@ -23,7 +25,7 @@ def test_costs_are_computed_from_the_published_rounds(what: str, cost: str) -> N
 
 def test_other_names_of_columns_are_known_and_what_is_computed_is_said() -> None:
     side = read_scorecard(str(CODEX))
-    assert side.name == "rounds-codex.csv#33"
+    assert side.name == f"{CODEX}#33"
     assert side.runs["r4-debug-forwarding-gap"][0] == {
         "wall_ms": 240320,
         "uncached": 114654,
@@ -52,7 +54,7 @@ def test_a_round_is_chosen_and_must_be_where_there_are_several(tmp_path: Path) -
         read_scorecard(f"{LEAD}#33")
     assert none.value.hint == "rounds there: 8, 32"
     plain = card(tmp_path, "task,turns\na,1\n")
-    assert read_scorecard(plain).name == "card.csv"
+    assert read_scorecard(plain).name == plain
     with pytest.raises(InputError, match="has no column 'round'"):
         read_scorecard(f"{plain}#8")
 
@@ -142,7 +144,7 @@ HOSTILE: list[tuple[str, str | bytes, str]] = [
     ("below zero", "task,turns\na,-1\n", r":2: turns: -1 is below zero"),
     ("more than all", "task,completed\na,2\n", r":2: completed: 2 is more than 1"),
     ("huge", b"task,turns\n" + b"a,1\n" * (MAX_BYTES // 4 + 1), "more than the 4194304 allowed"),
-    ("many tasks", "task\n" + "".join(f"t{i}\n" for i in range(MAX_TASKS + 1)), "5001 tasks, more than the 5000"),
+    ("many tasks", "task\n" + "".join(f"t{i}\n" for i in range(MAX_TASKS + 1)), "2501 tasks, more than the 2500"),
 ]
 
 
@@ -152,6 +154,28 @@ def test_what_is_no_card_is_refused_with_a_message(tmp_path: Path, content: str 
         read_scorecard(card(tmp_path, content))
     assert "card.csv" in refused.value.message
     assert len(refused.value.message) < 400 + len(str(tmp_path)) * 2
+
+
+CELLS = st.sampled_from(
+    ["task", "round", "run", "turns", "w10", "cached_in", "a", "1", "-0", "1e3", "", " ", '"', "\x85"]
+)
+CARDS = st.one_of(
+    st.binary(max_size=60),
+    st.lists(st.lists(CELLS, min_size=1, max_size=4).map(",".join), max_size=5).map(
+        lambda lines: "\n".join(["task,turns,cached,uncached", *lines]).encode()
+    ),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(CARDS)
+def test_whatever_a_card_holds_it_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
+    try:
+        side = read_scorecard(card(tmp_path, content))
+    except InputError as refused:
+        assert "card.csv" in refused.message
+    else:
+        assert side.runs
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

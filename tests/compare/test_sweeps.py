@@ -111,6 +111,8 @@ def test_sweeps_are_found_by_id_or_folder(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path / "sweeps", "s", [make_row()])
     for what in ("s", "sweeps/s", "sweeps/s/", str(folder)):
         assert find_sweep(tmp_path / "sweeps", what) == folder
+    for near in (tmp_path, tmp_path / "sweeps"):
+        (near / "plan.json").write_text("{}")
     for what in ("", ".", "..", "/", "none", "x" * 3000, "a\0b"):
         assert find_sweep(tmp_path / "sweeps", what) is None
 

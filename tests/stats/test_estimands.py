@@ -184,6 +184,8 @@ def test_a_wide_interval_has_no_upper_bound_rather_than_none_that_can_be_compute
     found = geometric_mean_ratio([1, 1], [1e-100, 1e100])
     assert found.value == pytest.approx(1)
     assert (found.low, found.high) == (0, None)
+    bounded = geometric_mean_ratio([1, 1], [1e-6, 1e6])
+    assert bounded.high is not None and 1e70 < bounded.high < 1e80
 
 
 @given(st.lists(st.tuples(figures, figures), min_size=1, max_size=8))
@@ -208,6 +210,7 @@ def test_the_mean_of_differences_has_a_paired_t_interval() -> None:
 def test_a_mean_of_differences_takes_zeros_and_what_is_below() -> None:
     alike = mean_difference([0, -1], [0.5, -0.5])
     assert (alike.value, alike.low, alike.high) == (0.5, 0.5, 0.5)
+    assert alike.interval == "no width: the tasks agree"
     one = mean_difference([0], [0])
     assert (one.value, one.low, one.high, one.interval) == (0, None, None, "unbounded: one task")
     assert mean_difference([None], [1]).reason == "1 of 1 tasks have no figure before"
