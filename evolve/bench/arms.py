@@ -74,12 +74,6 @@ def candidate_name(incumbent: str) -> str:
     return CANDIDATE_ARM if incumbent == INCUMBENT_ARM else f"{incumbent}{CANDIDATE_SUFFIX}"
 
 
-def incumbent_of(arm: str) -> str | None:
-    """Return the required arm that an arm's name stands for or belongs to; ``None`` for those of the main pair."""
-    base = arm.removesuffix(CANDIDATE_SUFFIX)
-    return None if base in (INCUMBENT_ARM, CANDIDATE_ARM, CONTROL_ARM) else base
-
-
 def control_arm(incumbent: PlanArm) -> PlanArm:
     """Return an arm that differs from the incumbent in its name alone (A/A)."""
     return replace(incumbent, name=CONTROL_ARM, role=Role.CONTROL)

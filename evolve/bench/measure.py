@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evolve.agents.base import Agent
-from evolve.bench.arms import PlanArm, candidate_arm, control_arm, incumbent_of
+from evolve.bench.arms import PlanArm, candidate_arm
 from evolve.bench.books import PLAN_FILE, first_of_each_arm, open_cells
 from evolve.bench.declared import DeclaredArms
 from evolve.bench.estimate import History, Totals, totals
@@ -260,14 +260,11 @@ class Bench:
         skill = incumbents.get(arm.skill)
         if skill is None:
             raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")
-        base = incumbent_of(arm.name)
-        found = self.arms.incumbent(skill) if base is None else self.arms.required_arm(base, skill)
+        found = self.arms.incumbent(skill)
         if arm.role is Role.CANDIDATE and arm.overlay_sha256 is not None:
             frozen = read_overlay(folder / FROZEN_FOLDER / arm.overlay_sha256[:12], incumbents)
             found = candidate_arm(found, frozen, arm.name)
-        elif arm.role is Role.CONTROL:
-            found = control_arm(found)
-        elif arm.role is Role.COMPARATOR:
+        elif arm.role is not Role.INCUMBENT:
             found = self.arms.comparator(arm.name, skill)
         if found.fingerprint != arm.fingerprint:
             raise _changed(folder, f"skill {arm.skill} (arm {arm.name})")

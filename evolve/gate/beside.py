@@ -11,12 +11,12 @@ from evolve.gate.table import TaskRuns, figures_of, invoked_only, tables_of, unm
 from evolve.records.decision import Estimate, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
 
+# No durations: the same cells take another time each time, and a decision is to be the same.
 SHOWN_BESIDE = (
     Metric.RESOLVE_RATE,
     Metric.COST_USD,
     Metric.INPUT_TOKENS,
     Metric.OUTPUT_TOKENS,
-    Metric.DURATION_S,
     Metric.NUM_TURNS,
 )
 

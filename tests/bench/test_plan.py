@@ -62,9 +62,10 @@ def test_every_task_run_and_arm_is_planned_exactly_once_in_adjacent_pairs(
     assert [cell.index for cell in plan.cells] == list(range(len(cells)))
     blocks = [cells[start : start + arms] for start in range(0, len(cells), arms)]
     assert all(len({(task, run) for task, run, _ in block}) == 1 for block in blocks)
-    first = Counter(block[0][2] for block in blocks)
-    counts = [first[arm[0]] for arm in skills]
+    pairs = [[arm for _, _, arm in block if arm != "control"] for block in blocks]
+    counts = [Counter(pair[0] for pair in pairs)[arm[0]] for arm in skills[:2]]
     assert max(counts) - min(counts) <= 1
+    assert all(block[1][2] != "control" for block in blocks if len(block) == 3)
     assert [run for _, run, _ in cells] == sorted(run for _, run, _ in cells)
 
 
