@@ -10,8 +10,8 @@ from evolve.gate.evidence import evidence_faults, too_few_tasks
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import Harm
 from evolve.gate.inputs import GateInput, Pair
-from evolve.gate.judge import judge
-from evolve.gate.rounds import rounds_judgement
+from evolve.gate.judge import Judgement, judge
+from evolve.gate.rounds import rounds_judgement, whole_rounds
 from evolve.gate.table import TaskRuns, figures_of, tables_of, unmeasured
 from evolve.records.decision import ArmDecision, Decision, Level, Reason, TaskResult
 from evolve.records.kinds import Outcome
@@ -77,7 +77,7 @@ def _decide_pair(given: GateInput) -> Decision:
         )
     if given.policy.sequential != "off":
         return _decide_by_rounds(given, tasks)
-    found = judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given))
+    found = _judged(given)
     others = beside(given, tasks)
     return Decision(
         outcome=found.outcome,
@@ -94,7 +94,7 @@ def _decide_by_rounds(given: GateInput, tasks: tuple[TaskRuns, ...]) -> Decision
     found = rounds_judgement(tasks, given)
     if not found.final:
         return decide_early(given).decision
-    used = tuple(task if found.rounds == given.runs else task.first(found.rounds) for task in tasks)
+    used = tuple(task.rounds(found.rounds) for task in tasks)
     reasons = list(found.judgement.reasons)
     if found.rounds < given.runs:
         text = f"decided after {found.rounds} of {given.runs} rounds; what later rounds would show is not known"
@@ -138,6 +138,17 @@ def _result(task: TaskRuns, policy: Policy, extra_runs: int) -> TaskResult:
     )
 
 
+def _judged(given: GateInput) -> Judgement:
+    tasks = tables_of(given, given.policy.metric)
+    return judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given))
+
+
+def _rounds_judged(given: GateInput) -> Judgement | None:
+    tasks = tables_of(given, given.policy.metric)
+    found = rounds_judgement(tasks, given) if whole_rounds(tasks) else None
+    return found.judgement if found is not None and found.final and found.futile is None else None
+
+
 def extra_runs_wanted(given: GateInput) -> dict[str, int]:
     """Return how many runs of each arm beyond the plan tasks should have in all, where noise may explain a regression.
 
@@ -145,11 +156,11 @@ def extra_runs_wanted(given: GateInput) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for one in (given.main_pair(), *(given.pair(pair) for pair in given.required)):
-        if one.stopped_early or evidence_faults(one):
+        by_rounds = one.policy.sequential != "off"
+        if (one.stopped_early and not by_rounds) or evidence_faults(one):
             continue
-        tasks = tables_of(one, one.policy.metric)
-        judgement = judge(tasks, one.policy, one.alpha, tie_break=lambda given=one: _tie_break(given))  # type: ignore[misc]
-        if judgement.outcome is Outcome.INSUFFICIENT_EVIDENCE:
-            for task, runs in judgement.harm.wanted_runs(one.policy).items():
+        judgement = _rounds_judged(one) if by_rounds else _judged(one)
+        if judgement is not None and judgement.outcome is Outcome.INSUFFICIENT_EVIDENCE:
+            for task, runs in judgement.harm.wanted_runs.items():
                 found[task] = max(found.get(task, 0), runs)
     return found

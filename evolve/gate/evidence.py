@@ -55,10 +55,9 @@ def _broken_tasks(given: GateInput, cells: Cells) -> tuple[str, ...]:
         for role in PAIR:
             rows = cells.get((task, role), [])
             runs = [row.identity.run for row in rows if not row.void]
-            whole = sorted(runs) == sorted(planned | extra)
-            void = any(row.void for row in rows)
-            partial = given.stopped_early and not void and len(set(runs)) == len(runs) and planned.issuperset(runs)
-            if not (whole or partial):
+            once = len(set(runs)) == len(runs) and extra == {run for run in runs if run >= given.runs}
+            partial = given.stopped_early and not any(row.void for row in rows)
+            if not once or not (partial or planned.issubset(runs)):
                 broken.add(task)
     return tuple(sorted(broken))
 
@@ -71,7 +70,7 @@ def _extra_runs(given: GateInput, cells: Cells, task: str) -> set[int]:
         for row in cells.get((task, role), [])
         if not row.void and row.identity.run >= given.runs
     }
-    if not beyond or given.stopped_early:
+    if not beyond or (given.stopped_early and given.policy.sequential == "off"):
         return set()
     allowed = given.policy.extra_runs if given.policy.proven else 0
     return set(range(given.runs, min(max(beyond) + 1, given.runs + allowed)))

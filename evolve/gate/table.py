@@ -46,6 +46,10 @@ class TaskRuns:
         """Return the same with its first runs alone."""
         return TaskRuns(self.task, self.incumbent[:runs], self.candidate[:runs], (), self.tier)
 
+    def rounds(self, runs: int) -> TaskRuns:
+        """Return the same with its first runs, and what was measured beyond the plan."""
+        return TaskRuns(self.task, self.incumbent[:runs], self.candidate[:runs], self.extra, self.tier)
+
     def with_extra(self, count: int) -> TaskRuns:
         """Return the same with so many of the extra runs counted among the others."""
         extra = self.extra[:count]
