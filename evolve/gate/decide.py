@@ -12,7 +12,7 @@ from evolve.gate.harm import Harm
 from evolve.gate.inputs import GateInput, Pair
 from evolve.gate.judge import Judgement, judge
 from evolve.gate.rounds import rounds_judgement, whole_rounds
-from evolve.gate.table import TaskRuns, figures_of, tables_of, unmeasured
+from evolve.gate.table import RowsByTask, TaskRuns, figures_of
 from evolve.records.decision import ArmDecision, Decision, Level, Reason, TaskResult
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Metric, Policy
@@ -55,12 +55,13 @@ def _required_reason(arm: ArmDecision) -> Reason:
 
 
 def _decide_pair(given: GateInput) -> Decision:
-    if faults := evidence_faults(given):
+    rows = RowsByTask(given)
+    if faults := evidence_faults(given, rows):
         return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=tuple(faults))
     if given.stopped_early and given.policy.sequential == "off":
         end = decide_early(given)
         return end.decision.model_copy(update={"tasks": _results(end.tasks, given.policy)})
-    tasks = tables_of(given, given.policy.metric)
+    tasks = rows.measured(given.policy.metric).tasks
     compared = tasks if given.policy.of_quality else [task for task in tasks if task.comparable_cost]
     if not compared:
         text = "the incumbent resolves none of the tasks, so that there is no cost of work to compare"
@@ -77,8 +78,8 @@ def _decide_pair(given: GateInput) -> Decision:
         )
     if given.policy.sequential != "off":
         return _decide_by_rounds(given, tasks)
-    found = _judged(given)
-    others = beside(given, tasks)
+    found = _judged(given, rows)
+    others = beside(given, rows, tasks)
     return Decision(
         outcome=found.outcome,
         reasons=(*found.reasons, *caveats(tasks, given.policy, others)),
@@ -113,9 +114,9 @@ def _decide_by_rounds(given: GateInput, tasks: tuple[TaskRuns, ...]) -> Decision
     )
 
 
-def _tie_break(given: GateInput) -> Sequence[TaskRuns] | None:
-    metric = given.policy.tie_break
-    return None if metric is None or unmeasured(given, metric) else tables_of(given, metric)
+def _tie_break(given: GateInput, rows: RowsByTask) -> Sequence[TaskRuns] | None:
+    found = None if given.policy.tie_break is None else rows.measured(given.policy.tie_break)
+    return None if found is None or found.missing else found.tasks
 
 
 def _results(tasks: Sequence[TaskRuns], policy: Policy, harm: Harm | None = None) -> tuple[TaskResult, ...]:
@@ -138,13 +139,13 @@ def _result(task: TaskRuns, policy: Policy, extra_runs: int) -> TaskResult:
     )
 
 
-def _judged(given: GateInput) -> Judgement:
-    tasks = tables_of(given, given.policy.metric)
-    return judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given))
+def _judged(given: GateInput, rows: RowsByTask) -> Judgement:
+    tasks = rows.measured(given.policy.metric).tasks
+    return judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given, rows))
 
 
-def _rounds_judged(given: GateInput) -> Judgement | None:
-    tasks = tables_of(given, given.policy.metric)
+def _rounds_judged(given: GateInput, rows: RowsByTask) -> Judgement | None:
+    tasks = rows.measured(given.policy.metric).tasks
     found = rounds_judgement(tasks, given) if whole_rounds(tasks) else None
     return found.judgement if found is not None and found.final and found.futile is None else None
 
@@ -157,9 +158,10 @@ def extra_runs_wanted(given: GateInput) -> dict[str, int]:
     found: dict[str, int] = {}
     for one in (given.main_pair(), *(given.pair(pair) for pair in given.required)):
         by_rounds = one.policy.sequential != "off"
-        if (one.stopped_early and not by_rounds) or evidence_faults(one):
+        rows = RowsByTask(one)
+        if (one.stopped_early and not by_rounds) or evidence_faults(one, rows):
             continue
-        judgement = _rounds_judged(one) if by_rounds else _judged(one)
+        judgement = _rounds_judged(one, rows) if by_rounds else _judged(one, rows)
         if judgement is not None and judgement.outcome is Outcome.INSUFFICIENT_EVIDENCE:
             for task, runs in judgement.harm.wanted_runs.items():
                 found[task] = max(found.get(task, 0), runs)

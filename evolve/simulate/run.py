@@ -100,7 +100,7 @@ def characteristics(
     found = 0
     for truth, chosen, rng in _finalists(world, design, policy.screening, generations, seed):
         found += 1
-        sealed = _measure(world, truth, chosen, design, alpha, rng)
+        sealed = measure(world, truth, chosen, design, alpha, rng)
         for rule in rules:
             counts[rule.name].add(rule.decide(sealed), truth, chosen)
     return [counts[rule.name].result(rule, world, design, generations, found) for rule in rules]
@@ -151,7 +151,8 @@ def search(world: World, truth: Truth, screening: Screening, rng: Generator) -> 
     return None if best is None else int(best.arm)
 
 
-def _measure(world: World, truth: Truth, chosen: int, design: Design, alpha: float, rng: Generator) -> Sealed:
+def measure(world: World, truth: Truth, chosen: int, design: Design, alpha: float, rng: Generator) -> Sealed:
+    """Measure a candidate on the sealed tasks."""
     incumbent, candidate = truth.incumbent["sealed"], truth.candidates[chosen]["sealed"]
     before = world.outcomes(incumbent, design.sealed_runs, rng)
     after = world.outcomes(candidate, design.sealed_runs, rng)
