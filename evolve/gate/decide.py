@@ -10,7 +10,7 @@ from evolve.gate.evidence import evidence_faults, too_few_tasks
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import Harm
 from evolve.gate.inputs import GateInput, Pair
-from evolve.gate.judge import judge
+from evolve.gate.judge import NEEDS_EXTRA_RUNS, judge
 from evolve.gate.rounds import rounds_judgement
 from evolve.gate.table import TaskRuns, figures_of, tables_of, unmeasured
 from evolve.records.decision import ArmDecision, Decision, Level, Reason, TaskResult
@@ -141,15 +141,18 @@ def _result(task: TaskRuns, policy: Policy, extra_runs: int) -> TaskResult:
 def extra_runs_wanted(given: GateInput) -> dict[str, int]:
     """Return how many runs of each arm beyond the plan tasks should have in all, where noise may explain a regression.
 
-    Nothing, unless the candidate would be promoted were it not for them.
+    Nothing, unless the candidate would be promoted were it not for them, in every pair that it must win in.
     """
     found: dict[str, int] = {}
+    if given.stopped_early:
+        return found
     for one in (given.main_pair(), *(given.pair(pair) for pair in given.required)):
-        if one.stopped_early or evidence_faults(one):
-            continue
-        tasks = tables_of(one, one.policy.metric)
-        judgement = judge(tasks, one.policy, one.alpha, tie_break=lambda given=one: _tie_break(given))  # type: ignore[misc]
-        if judgement.outcome is Outcome.INSUFFICIENT_EVIDENCE:
-            for task, runs in judgement.harm.wanted_runs(one.policy).items():
-                found[task] = max(found.get(task, 0), runs)
+        decided = _decide_pair(one)
+        doubted = {task for reason in decided.reasons if reason.code == NEEDS_EXTRA_RUNS for task in reason.tasks}
+        if decided.outcome is not Outcome.PROMOTE and not doubted:
+            return {}
+        for task in decided.tasks:
+            if task.task in doubted:
+                runs = min(one.policy.extra_runs, task.extra_runs + one.policy.min_runs)
+                found[task.task] = max(found.get(task.task, 0), runs)
     return found

@@ -88,10 +88,6 @@ class Harm:
     perhaps: tuple[Verdict, ...]
     verdicts: tuple[Verdict, ...]
 
-    def wanted_runs(self, policy: Policy) -> dict[str, int]:
-        """Return how many extra runs of each arm the tasks still in doubt should have in all."""
-        return {v.task: min(policy.extra_runs, v.extra_runs + policy.min_runs) for v in self.perhaps}
-
 
 def harm_of(tasks: Sequence[TaskRuns], policy: Policy) -> Harm:
     """Return what stands against a candidate task by task."""

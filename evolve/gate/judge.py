@@ -12,6 +12,7 @@ from evolve.records.decision import Reason, TestResult
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Policy
 
+NEEDS_EXTRA_RUNS = "needs-extra-runs"
 Tables = Callable[[], Sequence[TaskRuns] | None]
 
 
@@ -70,7 +71,7 @@ def _wanted(harm: Harm, policy: Policy) -> Reason:
         f"{len(tasks)} tasks lose more than is allowed, and their noise may explain it: "
         f"up to {policy.extra_runs} more runs of both arms are to show it"
     )
-    return Reason(code="needs-extra-runs", text=text, blocking=True, tasks=tasks)
+    return Reason(code=NEEDS_EXTRA_RUNS, text=text, blocking=True, tasks=tasks)
 
 
 def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_break: Tables) -> Gain | None:
