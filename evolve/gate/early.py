@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from evolve.gate.gain import gain_of
-from evolve.gate.harm import harm_of, is_beyond
+from evolve.gate.harm import harm_of, is_beyond, lower_quality
 from evolve.gate.inputs import GateInput
 from evolve.gate.rounds import futile_after, rounds_judgement, whole_rounds
 from evolve.gate.table import Run, Side, TaskRuns, tables_of
@@ -72,6 +72,8 @@ def cannot_fail(given: GateInput, tasks: tuple[TaskRuns, ...]) -> bool:
     worst = _extreme_case(given, tasks, "incumbent")
     if any(is_beyond(task, given.policy) for task in worst) or harm_of(worst, given.policy).reasons:
         return False
+    if any(reason.blocking for reason in lower_quality(worst, given.policy, given.alpha)):
+        return False
     return not gain_of(worst, given.policy, given.alpha).refused
 
 
@@ -136,7 +138,7 @@ def _promoted_at_worst(given: GateInput, tasks: tuple[TaskRuns, ...], stopped: R
     label = f"{gain.estimate.estimand}; every run that was not measured is taken for the worst"
     decision = Decision(
         outcome=Outcome.PROMOTE,
-        reasons=(stopped, *gain.reasons),
+        reasons=(stopped, *lower_quality(worst, given.policy, given.alpha), *gain.reasons),
         estimates=(gain.estimate.model_copy(update={"estimand": label}),),
         test=gain.test,
     )
