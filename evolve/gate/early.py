@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import harm_of, is_beyond, lower_quality
 from evolve.gate.inputs import GateInput
+from evolve.gate.judge import may_tie
 from evolve.gate.rounds import futile_after, rounds_judgement, whole_rounds
 from evolve.gate.table import Run, Side, TaskRuns, tables_of
 from evolve.records.decision import Decision, Numbers, Reason
@@ -44,7 +45,7 @@ def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, 
     """Return why even the best outcome of every cell not measured would not be promoted; nothing when it might be.
 
     Each missing run is taken for one that the candidate resolves and the incumbent does not. Harm, gain and the
-    exact tests can only get better with that (the sign-flip p-value is the probability that the differences of a random
+    exact tests can only get better with that, but for a tie, which a cost may break (the sign-flip p-value is the probability that the differences of a random
     subset of the tasks sum to nothing or less, which no larger difference raises), so that no outcome could do more.
     A cost has no best outcome.
     """
@@ -54,6 +55,8 @@ def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, 
     harm = harm_of(best, given.policy).reasons
     if harm:
         return harm
+    if may_tie(tasks, given.policy, given.runs):
+        return ()
     return tuple(r for r in gain_of(best, given.policy, given.alpha).reasons if _holds(r, given))
 
 

@@ -98,3 +98,8 @@ def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_bre
 def _unequal(task: TaskRuns, policy: Policy) -> bool:
     figures = figures_of(task, policy.metric)
     return figures.incumbent != figures.candidate
+
+
+def may_tie(tasks: Sequence[TaskRuns], policy: Policy, runs: int) -> bool:
+    """Whether a cost may yet decide: no task that was measured in every run is unequal."""
+    return policy.tie_break is not None and not any(task.planned >= runs and _unequal(task, policy) for task in tasks)
