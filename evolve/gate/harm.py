@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from evolve.gate.gain import fraction_of_pct
-from evolve.gate.table import TaskRuns, figures_of, run_values
+from evolve.gate.table import ROUNDING, TaskRuns, figures_of, run_values
 from evolve.records.decision import Numbers, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
 from evolve.stats.two_sample import fisher_exact_fewer, permutation_lower
@@ -60,8 +60,9 @@ def is_beyond(task: TaskRuns, policy: Policy) -> bool:
     limit = fraction_of_pct(policy.max_task_regression_pct)
     figures = figures_of(task, policy.metric)
     if policy.of_quality:
-        return figures.incumbent - figures.candidate > limit
-    return _cost_matters(task) and figures.candidate > figures.incumbent * float(1 + limit)
+        slack = 0 if policy.metric is Metric.RESOLVE_RATE else ROUNDING
+        return figures.incumbent - figures.candidate > limit + slack
+    return _cost_matters(task) and figures.candidate > figures.incumbent * float(1 + limit) * (1 + ROUNDING)
 
 
 def _cost_matters(task: TaskRuns) -> bool:

@@ -96,8 +96,7 @@ def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_bre
 
 
 def _unequal(task: TaskRuns, policy: Policy) -> bool:
-    figures = figures_of(task, policy.metric)
-    return figures.incumbent != figures.candidate
+    return not figures_of(task, policy.metric).equal
 
 
 def may_tie(tasks: Sequence[TaskRuns], policy: Policy, runs: int) -> bool:

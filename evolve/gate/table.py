@@ -16,6 +16,8 @@ from evolve.records.policy import QUALITIES, Metric
 from evolve.records.row import Row
 
 Side = Literal["incumbent", "candidate"]
+# Figures that differ by less than this, or by less than this share of them, differ by rounding alone.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,12 @@ class TaskFigures:
     task: str
     incumbent: float | Fraction
     candidate: float | Fraction
+
+    @property
+    def equal(self) -> bool:
+        """Whether the arms are equal but for rounding."""
+        largest = max(1.0, abs(float(self.incumbent)), abs(float(self.candidate)))
+        return abs(self.candidate - self.incumbent) <= ROUNDING * largest
 
 
 def run_values(task: TaskRuns, metric: Metric) -> tuple[list[float], list[float]]:
