@@ -82,18 +82,19 @@ class TaskFigures:
 def run_values(task: TaskRuns, metric: Metric) -> tuple[list[float], list[float]]:
     """Return the figures of the incumbent's and of the candidate's runs.
 
-    A failed run never makes an arm cheaper: in the incumbent it costs at least what the dearest of its runs of the task
-    did, in the candidate at least what the dearest run of either arm did. (Were the incumbent's failures held against
-    the candidate's runs too, a dearer candidate would make its rival dearer.)
+    A failed run never makes an arm cheaper: it costs at least what the dearest of the arm's runs of the task did, in
+    the candidate at least what counts for the incumbent, too. (Neither arm's dearest run is held against the other: a
+    dearer candidate would make its rival dearer, and a cheaper incumbent would make its rival cheaper.)
     """
     if metric in QUALITIES:
         return [run.value for run in task.incumbent], [run.value for run in task.candidate]
-    dearest = max(run.value for run in task.incumbent)
-    of_both = max(dearest, *(run.value for run in task.candidate))
-    return (
-        [run.value if run.resolved else dearest for run in task.incumbent],
-        [run.value if run.resolved else of_both for run in task.candidate],
-    )
+    before = _with_failures_at(max(run.value for run in task.incumbent), task.incumbent)
+    dearest = max(run.value for run in task.candidate)
+    return before, _with_failures_at(max(dearest, statistics.median(before)), task.candidate)
+
+
+def _with_failures_at(cost: float, runs: Sequence[Run]) -> list[float]:
+    return [run.value if run.resolved else cost for run in runs]
 
 
 def figures_of(task: TaskRuns, metric: Metric) -> TaskFigures:
