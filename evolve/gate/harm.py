@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from evolve.gate.gain import fraction_of_pct
-from evolve.gate.table import ROUNDING, TaskRuns, figures_of, run_values
+from evolve.gate.table import ROUNDING, TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
 from evolve.stats.two_sample import fisher_exact_fewer, permutation_lower
@@ -71,11 +71,14 @@ def _cost_matters(task: TaskRuns) -> bool:
 
 
 def chance(task: TaskRuns, policy: Policy) -> float:
-    """Return how often exchanging the labels of a task's runs makes the candidate as bad as it is, or worse."""
+    """Return how often exchanging the labels of a task's runs makes the candidate as bad as it is, or worse.
+
+    Of a cost, as it was measured: what failures are made to cost depends on the labels, and is no noise.
+    """
     if policy.metric is Metric.RESOLVE_RATE:
         found = (task.resolved("candidate"), len(task.candidate), task.resolved("incumbent"), len(task.incumbent))
         return fisher_exact_fewer(*found).p_value
-    before, after = run_values(task, policy.metric)
+    before, after = [run.value for run in task.incumbent], [run.value for run in task.candidate]
     if policy.metric in QUALITIES:
         return permutation_lower(after, before).p_value
     return permutation_lower([-math.log(v) for v in after], [-math.log(v) for v in before]).p_value
