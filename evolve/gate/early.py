@@ -45,9 +45,9 @@ def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, 
     """Return why even the best outcome of every cell not measured would not be promoted; nothing when it might be.
 
     Each missing run is taken for one that the candidate resolves and the incumbent does not. Harm, gain and the
-    exact tests can only get better with that, but for a tie, which a cost may break (the sign-flip p-value is the probability that the differences of a random
-    subset of the tasks sum to nothing or less, which no larger difference raises), so that no outcome could do more.
-    A cost has no best outcome.
+    exact tests can only get better with that (the sign-flip p-value is the probability that the differences of a random
+    subset of the tasks sum to nothing or less, which no larger difference raises), so that no outcome could do more,
+    but for a tie that a cost may break. A cost has no best outcome.
     """
     if given.policy.metric not in QUALITIES or not tasks:
         return ()

@@ -75,8 +75,8 @@ class TaskFigures:
     @property
     def equal(self) -> bool:
         """Whether the arms are equal but for rounding."""
-        largest = max(1.0, abs(float(self.incumbent)), abs(float(self.candidate)))
-        return abs(self.candidate - self.incumbent) <= ROUNDING * largest
+        largest = max(1.0, float(self.incumbent), float(self.candidate))
+        return abs(float(self.candidate) - float(self.incumbent)) <= ROUNDING * largest
 
 
 def run_values(task: TaskRuns, metric: Metric) -> tuple[list[float], list[float]]:
