@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from evolve.gate.gain import fraction_of_pct
+from evolve.gate.gain import fraction_of_pct, on_lattice
 from evolve.gate.table import ROUNDING, TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
@@ -155,7 +155,7 @@ def lower_quality(tasks: Sequence[TaskRuns], policy: Policy, alpha: float) -> tu
     if not policy.proven:
         held, text = mean >= -margin, points
     else:
-        p_value = sign_flip([float(value + margin) for value in differences], "greater").p_value
+        p_value = sign_flip(on_lattice([value + margin for value in differences]), "greater").p_value
         held, numbers["p_value"] = p_value <= alpha, p_value
         text = f"{points}; that no more is lost: p = {p_value:.3g}, this look has {alpha:.3g}"
     code = "quality-held" if held else "quality-in-doubt"
