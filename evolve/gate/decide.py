@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evolve.gate.beside import beside, caveats
 from evolve.gate.early import decide_early, is_decided
-from evolve.gate.evidence import evidence_faults, too_few_tasks
+from evolve.gate.evidence import control_faults, evidence_faults, too_few_tasks
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import Harm
 from evolve.gate.inputs import GateInput, Pair
@@ -94,6 +94,9 @@ def _decide_by_rounds(given: GateInput, tasks: tuple[TaskRuns, ...]) -> Decision
     found = rounds_judgement(tasks, given)
     if not found.final:
         return decide_early(given).decision
+    lenient = given.stopped_early and not (given.policy.control and found.judgement.outcome is Outcome.PROMOTE)
+    if faults := control_faults(given, found.rounds, partial=lenient):
+        return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=tuple(faults))
     used = tuple(task if found.rounds == given.runs else task.first(found.rounds) for task in tasks)
     reasons = list(found.judgement.reasons)
     if found.rounds < given.runs:

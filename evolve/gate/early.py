@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from evolve.gate.evidence import control_faults
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import harm_of, is_beyond, lower_quality
 from evolve.gate.inputs import GateInput
@@ -37,8 +38,15 @@ def _pair_is_decided(given: GateInput, tasks: tuple[TaskRuns, ...]) -> bool:
     if not given.tasks or not whole_rounds(tasks):
         return False
     if given.policy.sequential != "off":
-        return rounds_judgement(tasks, given).final
+        found = rounds_judgement(tasks, given)
+        return found.final and not _lacks_control(given, found.rounds)
     return futile_after(tasks, given) is not None
+
+
+def _lacks_control(given: GateInput, rounds: int) -> bool:
+    """Whether the policy asks for a control that was not yet measured in every task, without which nothing is won."""
+    faults = control_faults(given, rounds) if given.policy.control else []
+    return any(fault.code in ("no-control", "control-incomplete") for fault in faults)
 
 
 def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, ...]:
@@ -71,6 +79,8 @@ def cannot_fail(given: GateInput, tasks: tuple[TaskRuns, ...]) -> bool:
     Each missing run is taken for one that the incumbent resolves and the candidate does not.
     """
     if given.policy.metric not in QUALITIES or not tasks or given.policy.sequential != "off":
+        return False
+    if _lacks_control(given, given.runs):
         return False
     worst = _extreme_case(given, tasks, "incumbent")
     if any(is_beyond(task, given.policy) for task in worst) or harm_of(worst, given.policy).reasons:
