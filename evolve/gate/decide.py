@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from evolve.gate.beside import beside, caveats
 from evolve.gate.early import decide_early, is_decided
-from evolve.gate.evidence import evidence_faults, too_few_tasks
+from evolve.gate.evidence import control_faults, evidence_faults, too_few_tasks
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import Harm
 from evolve.gate.inputs import GateInput, Pair
-from evolve.gate.judge import Judgement, judge
-from evolve.gate.rounds import rounds_judgement, whole_rounds
+from evolve.gate.judge import NEEDS_EXTRA_RUNS, Judgement, judge
+from evolve.gate.rounds import rounds_judgement
 from evolve.gate.table import RowsByTask, TaskRuns, figures_of
 from evolve.records.decision import ArmDecision, Decision, Level, Reason, TaskResult
 from evolve.records.kinds import Outcome
@@ -95,6 +95,9 @@ def _decide_by_rounds(given: GateInput, tasks: tuple[TaskRuns, ...]) -> Decision
     found = rounds_judgement(tasks, given)
     if not found.final:
         return decide_early(given).decision
+    lenient = given.stopped_early and not (given.policy.control and found.judgement.outcome is Outcome.PROMOTE)
+    if faults := control_faults(given, found.rounds, partial=lenient):
+        return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=tuple(faults))
     used = tuple(task.rounds(found.rounds) for task in tasks)
     reasons = list(found.judgement.reasons)
     if found.rounds < given.runs:
@@ -144,25 +147,21 @@ def _judged(given: GateInput, rows: RowsByTask) -> Judgement:
     return judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given, rows))
 
 
-def _rounds_judged(given: GateInput, rows: RowsByTask) -> Judgement | None:
-    tasks = rows.measured(given.policy.metric).tasks
-    found = rounds_judgement(tasks, given) if whole_rounds(tasks) else None
-    return found.judgement if found is not None and found.final and found.futile is None else None
-
-
 def extra_runs_wanted(given: GateInput) -> dict[str, int]:
     """Return how many runs of each arm beyond the plan tasks should have in all, where noise may explain a regression.
 
-    Nothing, unless the candidate would be promoted were it not for them.
+    Nothing, unless the candidate would be promoted were it not for them, in every pair that it must win in.
     """
     found: dict[str, int] = {}
+    if given.stopped_early and given.policy.sequential == "off":
+        return found
     for one in (given.main_pair(), *(given.pair(pair) for pair in given.required)):
-        by_rounds = one.policy.sequential != "off"
-        rows = RowsByTask(one)
-        if (one.stopped_early and not by_rounds) or evidence_faults(one, rows):
-            continue
-        judgement = _rounds_judged(one, rows) if by_rounds else _judged(one, rows)
-        if judgement is not None and judgement.outcome is Outcome.INSUFFICIENT_EVIDENCE:
-            for task, runs in judgement.harm.wanted_runs.items():
-                found[task] = max(found.get(task, 0), runs)
+        decided = _decide_pair(one)
+        doubted = {task for reason in decided.reasons if reason.code == NEEDS_EXTRA_RUNS for task in reason.tasks}
+        if decided.outcome is not Outcome.PROMOTE and not doubted:
+            return {}
+        for task in decided.tasks:
+            if task.task in doubted:
+                runs = min(one.policy.extra_runs, task.extra_runs + one.policy.min_runs)
+                found[task.task] = max(found.get(task.task, 0), runs)
     return found

@@ -40,7 +40,9 @@ def evidence_faults(given: GateInput, rows: RowsByTask) -> list[Reason]:
             f"{given.policy.metric.value} is not comparable: {len(missing)} tasks have rows that nobody measured it of"
         )
         faults.append(_fault("unmeasured", text, missing))
-    return [*faults, *_control_faults(given, cells)]
+    if given.policy.sequential == "off":  # else the control is looked at after the round that decides
+        faults += control_faults(given, given.runs, partial=given.stopped_early)
+    return faults
 
 
 def _fault(code: str, text: str, tasks: tuple[str, ...] = (), numbers: Numbers | None = None) -> Reason:
@@ -107,25 +109,31 @@ def too_few_tasks(given: GateInput, tasks: int) -> list[Reason]:
     return [_fault("too-few-tasks", text, numbers=numbers)]
 
 
-def _control_faults(given: GateInput, cells: Cells) -> list[Reason]:
-    """Return whether the control is missing, incomplete, or differs from the incumbent whose text it has."""
-    if not any(role is Role.CONTROL for _, role in cells):
-        if given.policy.control and not given.stopped_early:
+def control_faults(given: GateInput, rounds: int, *, partial: bool = False) -> list[Reason]:
+    """Return whether the control is missing, incomplete, or differs from the incumbent whose text it has.
+
+    Args:
+        given: What is decided on.
+        rounds: The first runs of every task that are looked at.
+        partial: Whether the control may lack rows, as in a sweep that was cut short and promotes nothing.
+
+    """
+    cells: dict[str, list[int]] = {}
+    for row in given.rows:
+        if row.role is Role.CONTROL:
+            cells.setdefault(row.identity.task, [])
+            if not row.void and (row.identity.run < rounds or row.identity.run >= given.runs):
+                cells[row.identity.task].append(row.identity.run)
+    if not cells:
+        if given.policy.control and not partial:
             text = "the policy asks for a control, an arm of the incumbent's own text; none was measured"
             return [_fault("no-control", text)]
         return []
-    planned = list(range(given.runs))
-    broken = tuple(
-        sorted(
-            task
-            for task in given.tasks
-            if sorted(row.identity.run for row in cells.get((task, Role.CONTROL), []) if not row.void) != planned
-        )
-    )
-    if broken and not given.stopped_early:
+    broken = tuple(task for task in sorted(given.tasks) if sorted(cells.get(task, [])) != list(range(rounds)))
+    if broken and not partial:
         text = f"the control lacks valid rows in {len(broken)} of {len(given.tasks)} tasks"
         return [_fault("control-incomplete", text, broken)]
-    test = control_test(given)
+    test = control_test(given, rounds)
     if test is None or test.p_value > test.alpha:
         return []
     text = (
@@ -135,18 +143,18 @@ def _control_faults(given: GateInput, cells: Cells) -> list[Reason]:
     return [_fault("control-differs", text, numbers={"p_value": test.p_value, "control_alpha": test.alpha})]
 
 
-def control_test(given: GateInput) -> TestResult | None:
-    """Return the two-sided test of the control against the incumbent, where both were measured in every task."""
+def control_test(given: GateInput, rounds: int) -> TestResult | None:
+    """Return the two-sided test of the control against the incumbent, over tasks in which both have so many runs."""
     swapped = {Role.INCUMBENT: Role.INCUMBENT, Role.CONTROL: Role.CANDIDATE}
     rows = tuple(
         row.model_copy(update={"role": swapped[row.role]})
         for row in given.rows
-        if row.role in swapped and row.identity.run < given.runs
+        if row.role in swapped and row.identity.run < rounds
     )
     tasks = [
         task
-        for task in tables_of(GateInput(rows, given.tasks, given.runs, given.policy, given.alpha), Metric.RESOLVE_RATE)
-        if len(task.incumbent) == len(task.candidate) == given.runs
+        for task in tables_of(GateInput(rows, given.tasks, rounds, given.policy, given.alpha), Metric.RESOLVE_RATE)
+        if len(task.incumbent) == len(task.candidate) == rounds
     ]
     if not tasks:
         return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from evolve.gate.gain import fraction_of_pct
-from evolve.gate.table import TaskRuns, figures_of, run_values
+from evolve.gate.gain import fraction_of_pct, on_lattice
+from evolve.gate.table import ROUNDING, TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
 from evolve.stats.two_sample import fisher_exact_fewer, permutation_lower
@@ -61,8 +61,9 @@ def is_beyond(task: TaskRuns, policy: Policy) -> bool:
     limit = fraction_of_pct(policy.max_task_regression_pct)
     figures = figures_of(task, policy.metric)
     if policy.of_quality:
-        return figures.incumbent - figures.candidate > limit
-    return _cost_matters(task) and figures.candidate > figures.incumbent * float(1 + limit)
+        slack = 0 if policy.metric is Metric.RESOLVE_RATE else ROUNDING
+        return figures.incumbent - figures.candidate > limit + slack
+    return _cost_matters(task) and figures.candidate > figures.incumbent * float(1 + limit) * (1 + ROUNDING)
 
 
 def _cost_matters(task: TaskRuns) -> bool:
@@ -71,11 +72,14 @@ def _cost_matters(task: TaskRuns) -> bool:
 
 
 def chance(task: TaskRuns, policy: Policy) -> float:
-    """Return how often exchanging the labels of a task's runs makes the candidate as bad as it is, or worse."""
+    """Return how often exchanging the labels of a task's runs makes the candidate as bad as it is, or worse.
+
+    Of a cost, as it was measured: what failures are made to cost depends on the labels, and is no noise.
+    """
     if policy.metric is Metric.RESOLVE_RATE:
         found = (task.resolved("candidate"), len(task.candidate), task.resolved("incumbent"), len(task.incumbent))
         return fisher_exact_fewer(*found).p_value
-    before, after = run_values(task, policy.metric)
+    before, after = [run.value for run in task.incumbent], [run.value for run in task.candidate]
     if policy.metric in QUALITIES:
         return permutation_lower(after, before).p_value
     return permutation_lower([-math.log(v) for v in after], [-math.log(v) for v in before]).p_value
@@ -160,7 +164,7 @@ def lower_quality(tasks: Sequence[TaskRuns], policy: Policy, alpha: float) -> tu
     if not policy.proven:
         held, text = mean >= -margin, points
     else:
-        p_value = sign_flip([float(value + margin) for value in differences], "greater").p_value
+        p_value = sign_flip(on_lattice([value + margin for value in differences]), "greater").p_value
         held, numbers["p_value"] = p_value <= alpha, p_value
         text = f"{points}; that no more is lost: p = {p_value:.3g}, this look has {alpha:.3g}"
     code = "quality-held" if held else "quality-in-doubt"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evolve.gate.gain import fraction_of_pct
 from evolve.gate.inputs import GateInput
-from evolve.gate.judge import Judgement, judge
+from evolve.gate.judge import Judgement, judge, may_tie
 from evolve.gate.table import TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason, TestResult
 from evolve.records.policy import Metric
@@ -75,7 +75,7 @@ def _proof(table: Sequence[TaskRuns], test: RoundTest, planned: int) -> TestResu
 def futile_after(tasks: Sequence[TaskRuns], given: GateInput) -> Reason | None:
     """Return whether what is left is not worth measuring, after the rounds that are whole."""
     rounds = whole_rounds(tasks)
-    if rounds >= given.runs:
+    if rounds >= given.runs or may_tie(tasks, given.policy, given.runs):
         return None
     return _futile([task.first(rounds) for task in tasks], given)
 

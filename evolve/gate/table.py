@@ -16,6 +16,8 @@ from evolve.records.policy import QUALITIES, Metric
 from evolve.records.row import Row
 
 Side = Literal["incumbent", "candidate"]
+# Figures that differ by less than this, or by less than this share of them, differ by rounding alone.
+ROUNDING = 1e-9
 
 
 class Run(NamedTuple):
@@ -73,23 +75,33 @@ class TaskFigures:
     incumbent: float | Fraction
     candidate: float | Fraction
 
+    @property
+    def equal(self) -> bool:
+        """Whether the arms are equal but for rounding."""
+        largest = max(1.0, float(self.incumbent), float(self.candidate))
+        return abs(float(self.candidate) - float(self.incumbent)) <= ROUNDING * largest
+
 
 def run_values(task: TaskRuns, metric: Metric) -> tuple[list[float], list[float]]:
     """Return the figures of the incumbent's and of the candidate's runs.
 
-    A failed run never makes an arm cheaper: in the incumbent it costs at least what the dearest of its runs of the task
-    did, in the candidate at least what the dearest run of either arm did. (Were the incumbent's failures held against
-    the candidate's runs too, a dearer candidate would make its rival dearer.)
+    A failed run never makes an arm cheaper: it costs at least what the dearest of the arm's runs of the task did, in
+    the candidate at least what counts for the incumbent, too. (Neither arm's dearest run is held against the other: a
+    dearer candidate would make its rival dearer, and a cheaper incumbent would make its rival cheaper.)
     """
     if metric in QUALITIES:
         return [run.value for run in task.incumbent], [run.value for run in task.candidate]
     before, after = _costs(task.incumbent), _costs(task.candidate)
-    dearest = max(before.values)
-    return before.with_failures_at(dearest), after.with_failures_at(max(dearest, *after.values))
+    return _with_failures(before, after)
 
 
 def _costs(runs: Sequence[Run]) -> _Costs:
     return _Costs([run.value for run in runs], [run.resolved for run in runs])
+
+
+def _with_failures(before: _Costs, after: _Costs) -> tuple[list[float], list[float]]:
+    floored = before.with_failures_at(max(before.values))
+    return floored, after.with_failures_at(max(*after.values, statistics.median(floored)))
 
 
 def figures_of(task: TaskRuns, metric: Metric) -> TaskFigures:
@@ -129,13 +141,8 @@ class _Costs(NamedTuple):
 
 
 def _compared(task: str, before: _Costs, after: _Costs) -> TaskFigures:
-    dearest = max(before.values)
-    of_both = max(dearest, *after.values)
-    return TaskFigures(
-        task,
-        statistics.median(before.with_failures_at(dearest)),
-        statistics.median(after.with_failures_at(of_both)),
-    )
+    floored, floored_after = _with_failures(before, after)
+    return TaskFigures(task, statistics.median(floored), statistics.median(floored_after))
 
 
 class RowsByTask:
