@@ -96,6 +96,11 @@ def _text(entries: tuple[LedgerEntry, ...], looks: list[LedgerEntry], told: list
         blocks.append(table(rows, HEADER))
     else:
         blocks.append("no look yet: the ledger is empty" if not entries else "no look yet")
+    if not told:
+        from evolve.stats.multiplicity import level_of_look
+
+        first = level_of_look(policy.alpha_account, 1, policy.alpha)
+        blocks.append(f"no sealed task to look at; a first look would be granted {first:.3g} of {policy.alpha:g}")
     blocks += ["\n".join(_lines(one, policy)) for one in told]
     return "\n\n".join(blocks)
 
@@ -183,7 +188,7 @@ def _look_value(entries: tuple[LedgerEntry, ...], look: LedgerEntry) -> dict[str
         "alpha": look.alpha,
         "spent_before": look.spent,
         "outcome": outcome_of_look(entries, look),
-        "sweep": look.sweep,
+        "sweep": plain(look.sweep),
         "overlay_sha256": look.overlay_sha256,
     }
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from evolve.workspace import Workspace
 
 USUAL_RUNS = (1, 2, 3, 5, 10)
-REFERENCE_POINTS = 25.0
 MOST_SHOWN = 6
 # Simulating larger sweeps takes longer than one cares to wait.
 MOST_CELLS = 600
@@ -197,6 +196,8 @@ def _given(rate: float, between: float | None) -> Spread:
 
 def _effect(skill: str, spread: Spread, asked: Asked) -> float | None:
     """Return the effect that is asked about, or the one that is looked at by default where there is room for it."""
+    from evolve.promote.accounts import REFERENCE_EFFECT
+
     if asked.rate_candidate is not None:
         if asked.rate_candidate <= spread.rate:
             raise InputError(
@@ -205,7 +206,7 @@ def _effect(skill: str, spread: Spread, asked: Asked) -> float | None:
                 code="no-gain",
             )
         return asked.rate_candidate - spread.rate
-    effect = (REFERENCE_POINTS if asked.points is None else asked.points) / 100
+    effect = REFERENCE_EFFECT if asked.points is None else asked.points / 100
     if effect <= spread.room + 1e-9:
         return min(effect, spread.room)
     if asked.points is None:
@@ -220,20 +221,13 @@ def _effect(skill: str, spread: Spread, asked: Asked) -> float | None:
 
 def assumptions_text(spread: Spread, measured: Measured) -> list[str]:
     """Return how the figures were made: what was measured, of which sweeps, and what is assumed."""
-    rate = (
-        f"the incumbent's mean resolve rate {100 * spread.rate:.1f} % ({spread.rate_from}{_interval(spread, measured)})"
-    )
-    within = spread.within(0)
-    variances = (
-        f"variance of the tasks' true differences {spread.between:.3g}, of a run within a task {within:.3g} "
-        f"({spread.variance_from}{', Miller 2024' if spread.variance_from == 'assumed' else ''})"
-    )
-    if spread.rate_from == "given":
-        variances = (
-            f"variance of the tasks' true differences {spread.between:.3g} ({spread.variance_from}), "
-            f"of a run within a task {within:.3g} (Bernoulli)"
-        )
-    lines = [f"taken for granted: {rate}; {variances}"]
+    origin = "assumed, Miller 2024" if spread.variance_from == "assumed" else spread.variance_from
+    within = "Bernoulli" if spread.rate_from == "given" else origin
+    lines = [
+        f"taken for granted: the incumbent's mean resolve rate {100 * spread.rate:.1f} % "
+        f"({_origin(spread, measured)}); variance of the tasks' true differences {spread.between:.3g} ({origin}), "
+        f"of a run within a task {spread.within(0):.3g} ({within})"
+    ]
     if measured.rows:
         more = f" and {len(measured.sweeps) - MOST_SHOWN} more" if len(measured.sweeps) > MOST_SHOWN else ""
         shown = ", ".join(measured.sweeps[:MOST_SHOWN])
@@ -243,16 +237,14 @@ def assumptions_text(spread: Spread, measured: Measured) -> list[str]:
     if measured.left_out:
         lines.append(f"left out: {measured.left_out} rows of earlier texts of the skill or of another agent")
     if measured.unreadable:
-        lines.append(
-            f"left out: {len(measured.unreadable)} sweeps that cannot be read: {', '.join(measured.unreadable)}"
-        )
+        lines.append(f"left out, as they cannot be read: {', '.join(measured.unreadable)}")
     return lines
 
 
-def _interval(spread: Spread, measured: Measured) -> str:
+def _origin(spread: Spread, measured: Measured) -> str:
     if spread.rate_from != "measured":
-        return ""
-    told = f": {spread.runs} runs of {spread.tasks} tasks"
+        return spread.rate_from
+    told = f"measured: {spread.runs} runs of {spread.tasks} tasks"
     means = [statistics.fmean(runs) for runs in measured.resolved.values()]
     if len(set(means)) < 2:
         return f"{told}, all alike, so that there is no interval"
@@ -336,7 +328,8 @@ def _gain(plan: Planned, tasks: int, gain: float | None) -> str:
 
 def _power_lines(plan: Planned, policy: Policy) -> list[str]:
     if plan.effect is None or plan.simulated is None:
-        return [f"there is no room for +{REFERENCE_POINTS:g} points; ask for a smaller gain with --effect"]
+        room = 100 * plan.spread.room
+        return [f"at most +{room:.1f} points are left to gain; --effect asks for the power of a gain within them"]
     found = plan.simulated
     return [
         f"+{100 * plan.effect:.3g} points with {found.tasks} tasks x {found.runs} runs: "

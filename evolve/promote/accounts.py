@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.measured import stream_rows
-from evolve.errors import EvolveError
+from evolve.errors import EvidenceFault, EvolveError
 from evolve.gate.gain import smallest_p
 from evolve.gate.planning import Spread, approximate_power, least_tasks, spread_of_runs
 from evolve.promote.ledger import find_entry, grant, looks_at
@@ -79,6 +79,9 @@ def accounts_of(
         policy: The policy in force.
         current: The sealed tasks of each skill as the corpus has them.
 
+    Raises:
+        EvidenceFault: The numbers of looks were changed, so that they give the next look no level.
+
     """
     looks = [entry for entry in entries if entry.entry == "look"]
     found: list[Account] = []
@@ -98,8 +101,21 @@ def _account(
 ) -> Account:
     looks = looks_at(entries, skill, tasks)
     promoted = sorted({look.look for look in looks if _outcome(entries, look) is Outcome.PROMOTE})
-    granted = grant(entries, policy, skill, tasks)
+    try:
+        granted = grant(entries, policy, skill, tasks)
+    except (ValueError, OverflowError) as error:
+        raise _unfit(skill) from error
+    if not 0 < granted.alpha < 1:
+        raise _unfit(skill)
     return Account(skill, tasks, current, looks, tuple(promoted), granted.look, granted.alpha, granted.spent)
+
+
+def _unfit(skill: str) -> EvidenceFault:
+    return EvidenceFault(
+        f"the ledger's looks of {skill}: their numbers give the next look no level",
+        hint="evolve audit --all says which entry is wrong",
+        code="ledger-numbers",
+    )
 
 
 def _components(looks: tuple[LedgerEntry, ...]) -> list[tuple[str, ...]]:
