@@ -103,7 +103,7 @@ def _account(
     promoted = sorted({look.look for look in looks if _outcome(entries, look) is Outcome.PROMOTE})
     try:
         granted = grant(entries, policy, skill, tasks)
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise _unfit(skill) from error
     if not 0 < granted.alpha < 1:
         raise _unfit(skill)

@@ -237,7 +237,7 @@ def test_harm_to_single_tasks_stops_what_the_gain_alone_would_promote() -> None:
     found = simulated(Spread(0.5, between=0.3), 0.35, tasks=14, draws=100)
     assert found.promoted <= found.gained - 5
     lenient = simulated(Spread(0.5, between=0.3), 0.35, tasks=14, draws=100, policy={"max_task_regression_pct": 1000})
-    assert lenient.promoted == lenient.gained == found.gained
+    assert lenient.gained == found.gained and lenient.promoted > found.promoted
 
 
 def test_a_regression_that_is_noise_is_measured_again() -> None:
@@ -261,10 +261,10 @@ def test_rounds_are_simulated_as_they_are_decided() -> None:
 
 
 def test_the_approximation_is_near_for_many_tasks_and_a_small_effect() -> None:
-    """Where no task is harmed, and where the effect adds little to the differences' mean square."""
+    """Harm left out, and where the effect adds little to the differences' mean square."""
     spread = Spread(0.4, between=0.0, share=1.0)
-    found = simulated(spread, 0.12, tasks=60, draws=300, policy={"max_task_regression_pct": 1000, "extra_runs": 0})
-    assert found.power == pytest.approx(approximate_power(spread, 0.12, 60, 3, ALPHA), abs=0.09)
+    found = simulated(spread, 0.07, tasks=200, draws=300, policy={"max_task_regression_pct": 1000, "extra_runs": 0})
+    assert found.gained / 300 == pytest.approx(approximate_power(spread, 0.07, 200, 3, ALPHA), abs=0.1)
 
 
 def test_the_simulated_rates_have_the_mean_that_is_asked_for() -> None:
