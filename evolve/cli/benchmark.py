@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import ExitCode
+
+if TYPE_CHECKING:
+    from evolve.promote.confirm import Confirmation
 
 
 @click.command("benchmark", short_help="Measure an overlay against the incumbent on the sealed tasks, and decide.")
@@ -61,10 +64,14 @@ def command(
         if plan_only:
             from evolve.cli.plans import plan_text, plan_value
 
+            if confirmation.refusal() is None and (warning := _warning(confirmation)) is not None:
+                bench.progress.note(warning)
             plan = confirmation.plan(reuse=reused)
             forecasts, totals = bench.forecast(confirmation.request(), plan, confirmation.refusal())
             emit(plan_value(plan, forecasts, totals), plan_text(forecasts, totals), as_json=as_json)
             return ExitCode.DONE
+        if confirmation.decided() is None and (warning := _warning(confirmation)) is not None:
+            bench.progress.note(warning)
         evidence = confirmation.run(reuse=reused, stop_when_decided=stop_when_decided)
     folder = workspace.relative(evidence.folder)
     for arm in unusable_arms(evidence):
@@ -77,3 +84,19 @@ def command(
         text += f"\nnext: evolve promote {overlay}"
     emit(value, text, as_json=as_json)
     return ExitCode.BROKEN if unusable_arms(evidence) else ExitCode.DONE
+
+
+def _warning(confirmation: Confirmation) -> str | None:
+    """Return that the look can hardly prove anything, if that is so."""
+    from evolve.promote.accounts import look_warning
+    from evolve.promote.ledger import read_ledger
+
+    bench = confirmation.bench
+    return look_warning(
+        bench.policy,
+        read_ledger(bench.workspace.promotion),
+        confirmation.incumbent.name,
+        tuple(task.id for task in confirmation.sealed),
+        confirmation.texts,
+        confirmation.request().sweep_id(),
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evolve.cli.opening import here, open_bench
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
+
+if TYPE_CHECKING:
+    from evolve.bench.measure import Bench
 
 
 @click.command("generation", short_help="Propose, screen, confirm, decide and, with --apply, commit.")
@@ -62,6 +65,8 @@ def command(
         unfinished = latest_unfinished(workspace.generations)
         if unfinished is not None:
             bench.progress.note(f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")
+        for warning in _warnings(bench, skill):
+            bench.progress.note(warning)
         request = Request(
             skill=skill,
             operators=operators,
@@ -72,3 +77,16 @@ def command(
         state = new_generation(workspace.generations, request, repository.head())
         run_generation(bench, models, state)
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
+
+
+def _warnings(bench: Bench, skill: str | None) -> list[str]:
+    """Return which of the looks that may follow can hardly prove anything."""
+    from evolve.promote.accounts import look_warning
+    from evolve.promote.ledger import read_ledger
+    from evolve.records.kinds import Split
+
+    entries = read_ledger(bench.workspace.promotion)
+    names = [skill] if skill is not None else list(bench.workspace.skills())
+    sealed = {name: [task.id for task in bench.corpus.of(name, Split.SEALED)] for name in names}
+    found = (look_warning(bench.policy, entries, name, tasks) for name, tasks in sealed.items())
+    return [warning for warning in found if warning is not None]

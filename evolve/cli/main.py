@@ -29,6 +29,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "benchmark": ("benchmark", "Measure an overlay against the incumbent on the sealed tasks, and decide."),
     "gate": ("gate", "Decide again on a measured overlay, offline, under any policy."),
     "simulate": ("simulate", "Show how often the gate errs, in worlds whose truth is known."),
+    "power": ("power", "Show what the next look could prove, with how many tasks and runs, at what price."),
+    "ledger": ("ledger", "Show the looks at sealed tasks, and what level is left for the next."),
     "promote": ("promote", "Commit a proven overlay with its evidence."),
     "resume": ("resume", "Finish an interrupted generation or sweep."),
     "rescore": ("rescore", "Run today's checks over the kept replies of a sweep; no model is called."),
