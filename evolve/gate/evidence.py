@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from evolve.gate.gain import smallest_p
 from evolve.gate.inputs import GateInput
-from evolve.gate.table import tables_of, unmeasured
+from evolve.gate.table import RowsByTask, tables_of
 from evolve.records.decision import Numbers, Reason, TestResult
 from evolve.records.kinds import Role, Split
 from evolve.records.policy import Metric
@@ -18,7 +18,7 @@ PAIR = (Role.INCUMBENT, Role.CANDIDATE)
 Cells = dict[tuple[str, Role], list[Row]]
 
 
-def evidence_faults(given: GateInput) -> list[Reason]:
+def evidence_faults(given: GateInput, rows: RowsByTask) -> list[Reason]:
     """Return everything that makes the evidence insufficient; each fault is listed, not only the first."""
     faults: list[Reason] = []
     minimum = given.policy.min_runs
@@ -35,7 +35,7 @@ def evidence_faults(given: GateInput) -> list[Reason]:
     if _mixed(given.rows):
         text = "rows are not of sealed tasks, or mix skill texts, agents, runtimes, task versions or seeds"
         faults.append(_fault("mixed-evidence", text))
-    if missing := unmeasured(given, given.policy.metric):
+    if missing := rows.measured(given.policy.metric).missing:
         text = (
             f"{given.policy.metric.value} is not comparable: {len(missing)} tasks have rows that nobody measured it of"
         )
@@ -57,10 +57,9 @@ def _broken_tasks(given: GateInput, cells: Cells) -> tuple[str, ...]:
         for role in PAIR:
             rows = cells.get((task, role), [])
             runs = [row.identity.run for row in rows if not row.void]
-            whole = sorted(runs) == sorted(planned | extra)
-            void = any(row.void for row in rows)
-            partial = given.stopped_early and not void and len(set(runs)) == len(runs) and planned.issuperset(runs)
-            if not (whole or partial):
+            once = len(set(runs)) == len(runs) and extra == {run for run in runs if run >= given.runs}
+            partial = given.stopped_early and not any(row.void for row in rows)
+            if not once or not (partial or planned.issubset(runs)):
                 broken.add(task)
     return tuple(sorted(broken))
 
@@ -73,7 +72,7 @@ def _extra_runs(given: GateInput, cells: Cells, task: str) -> set[int]:
         for row in cells.get((task, role), [])
         if not row.void and row.identity.run >= given.runs
     }
-    if not beyond or given.stopped_early:
+    if not beyond or (given.stopped_early and given.policy.sequential == "off"):
         return set()
     allowed = given.policy.extra_runs if given.policy.proven else 0
     return set(range(given.runs, min(max(beyond) + 1, given.runs + allowed)))
@@ -84,12 +83,11 @@ def _mixed(rows: Sequence[Row]) -> bool:
     settings: set[tuple[str, str]] = set()
     cells: dict[tuple[str, int], set[tuple[object, ...]]] = defaultdict(set)
     for row in rows:
-        identity = row.identity
-        texts[row.role].add(identity.fingerprint)
-        settings.add((identity.agent_sha256, identity.runtime_sha256))
-        cells[(identity.task, identity.run)].add(
-            (identity.seed, identity.task_sha256, identity.oracle_sha256, identity.sandbox, identity.beginning_sha256)
-        )
+        one = row.identity
+        texts[row.role].add(one.fingerprint)
+        settings.add((one.agent_sha256, one.runtime_sha256))
+        shared = (one.seed, one.task_sha256, one.oracle_sha256, one.sandbox, one.beginning_sha256)
+        cells[(one.task, one.run)].add(shared)
     return (
         any(row.split is not Split.SEALED for row in rows)
         or any(len(found) > 1 for found in texts.values())

@@ -25,11 +25,12 @@ class Regression(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A task's regression, after how many extra runs of each arm it was settled or is still open."""
+    """A task's regression, after how many extra runs of each arm it is settled or open, and how many it then wants."""
 
     task: str
     regression: Regression
     extra_runs: int
+    wanted_runs: int = 0
 
 
 def verdict_on(task: TaskRuns, policy: Policy) -> Verdict:
@@ -51,7 +52,7 @@ def verdict_on(task: TaskRuns, policy: Policy) -> Verdict:
             return Verdict(task.task, Regression.REAL, extra)
         wanted = min(policy.extra_runs, extra + policy.min_runs)
         if wanted > len(task.extra):
-            return Verdict(task.task, Regression.PERHAPS, extra)
+            return Verdict(task.task, Regression.PERHAPS, extra, wanted)
         extra = wanted
 
 
@@ -92,11 +93,17 @@ class Harm:
     perhaps: tuple[Verdict, ...]
     verdicts: tuple[Verdict, ...]
 
+    @property
+    def wanted_runs(self) -> dict[str, int]:
+        """How many extra runs of each arm the tasks still in doubt should have in all."""
+        return {verdict.task: verdict.wanted_runs for verdict in self.perhaps}
+
 
 def harm_of(tasks: Sequence[TaskRuns], policy: Policy) -> Harm:
     """Return what stands against a candidate task by task."""
     verdicts = tuple(verdict_on(task, policy) for task in tasks)
-    reasons = [*_lost(tasks, policy), *_worse(verdicts, policy)]
+    settled = [task.with_extra(verdict.extra_runs) for task, verdict in zip(tasks, verdicts, strict=True)]
+    reasons = [*_lost(settled, policy), *_worse(verdicts, policy)]
     perhaps = tuple(verdict for verdict in verdicts if verdict.regression is Regression.PERHAPS)
     return Harm(tuple(reasons), perhaps, verdicts)
 
@@ -107,7 +114,9 @@ def _lost(tasks: Sequence[TaskRuns], policy: Policy) -> list[Reason]:
     lost = tuple(
         task.task
         for task in tasks
-        if all(run.resolved for run in task.incumbent) and not any(run.resolved for run in task.candidate)
+        if task.planned >= policy.min_runs
+        and all(run.resolved for run in task.incumbent)
+        and not any(run.resolved for run in task.candidate)
     )
     if not lost:
         return []

@@ -387,10 +387,10 @@ def test_what_is_decided_early_is_decided_so_by_every_outcome_of_the_rest(
     partial = given_of(known, len(table), futility=0)
     stopped = decide(replace(partial, stopped_early=True))
     if cannot_pass(partial):
-        assert decide(given_of(full, len(table))).outcome is not Outcome.PROMOTE
+        assert decide(given_of(full, len(table), futility=0)).outcome is not Outcome.PROMOTE
         assert stopped.outcome is Outcome.KEEP_INCUMBENT
     elif cannot_fail(partial):
-        assert decide(given_of(full, len(table))).outcome is Outcome.PROMOTE
+        assert decide(given_of(full, len(table), futility=0)).outcome is Outcome.PROMOTE
         assert stopped.outcome is Outcome.PROMOTE
     else:
         assert stopped.outcome is Outcome.INSUFFICIENT_EVIDENCE
