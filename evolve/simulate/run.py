@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evolve.gate.table import Run, TaskRuns
 from evolve.generation.screen import Standing, Tally, finalist, survivors
-from evolve.records.policy import Policy, Screening
+from evolve.records.policy import Policy
 from evolve.simulate.rules import Rule, Sealed, Verdict
 from evolve.simulate.worlds import Design, Truth, World, draw_truth
 from evolve.stats.intervals import Interval, clopper_pearson_interval
@@ -98,7 +98,7 @@ def characteristics(
     alpha = level_of_look(policy.alpha_account, look, policy.alpha)
     counts = {rule.name: _Count() for rule in rules}
     found = 0
-    for truth, chosen, rng in _finalists(world, design, policy.screening, generations, seed):
+    for truth, chosen, rng in _finalists(world, design, policy, generations, seed):
         found += 1
         sealed = measure(world, truth, chosen, design, alpha, rng)
         for rule in rules:
@@ -107,23 +107,24 @@ def characteristics(
 
 
 def _finalists(
-    world: World, design: Design, screening: Screening, generations: int, seed: int
+    world: World, design: Design, policy: Policy, generations: int, seed: int
 ) -> Iterator[tuple[Truth, int, Generator]]:
     import numpy
 
     for number in range(generations):
         rng = numpy.random.default_rng([seed, number])
         truth = draw_truth(world, design, rng)
-        chosen = search(world, truth, screening, rng)
+        chosen = search(world, truth, policy, rng)
         if chosen is not None:
             yield truth, chosen, rng
 
 
-def search(world: World, truth: Truth, screening: Screening, rng: Generator) -> int | None:
+def search(world: World, truth: Truth, policy: Policy, rng: Generator) -> int | None:
     """Return the candidate that a generation's screening lets look at the sealed tasks, if any.
 
     Where the world drifts, the incumbent's score was taken before, as by systems that measure it once.
     """
+    screening = policy.screening
 
     def tally(rates: Rates, runs: int, risen: float) -> Tally:
         found = world.outcomes((rates + risen).clip(0, 1), runs, rng)
@@ -134,7 +135,7 @@ def search(world: World, truth: Truth, screening: Screening, rng: Generator) -> 
         Standing(str(number), 0, tally(rates["train"], screening.train_runs, world.drift))
         for number, rates in enumerate(truth.candidates)
     ]
-    able = survivors(standings, incumbent, screening.survivors)
+    able = survivors(standings, incumbent, policy)
     if not able:
         return None
     incumbent = tally(truth.incumbent["selection"], screening.selection_runs, 0)
@@ -147,7 +148,7 @@ def search(world: World, truth: Truth, screening: Screening, rng: Generator) -> 
         )
         for one in able
     ]
-    best = finalist(measured, incumbent)
+    best = finalist(measured, incumbent, policy)
     return None if best is None else int(best.arm)
 
 

@@ -125,7 +125,7 @@ def test_effects_that_differ_by_task_cancel_out() -> None:
 def test_a_search_without_a_better_score_has_no_finalist() -> None:
     rng = numpy.random.default_rng(1)
     world = replace(WORLDS["null"], base=(1.0, 1.0))
-    assert search(world, draw_truth(world, Design(), rng), PROVEN.screening, rng) is None
+    assert search(world, draw_truth(world, Design(), rng), PROVEN, rng) is None
 
 
 def test_a_rule_sees_the_level_of_its_look() -> None:
