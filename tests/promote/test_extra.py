@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from evolve.bench.identity import cell_seed
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.extra import extra_context, extra_sweeps
 from evolve.records.base import read_json
@@ -24,7 +26,6 @@ class Unlucky:
     """Follows the skill, but for one task: its first runs fail with the candidate by chance, or always."""
 
     always: bool = False
-    failures: int = 0
 
     def __call__(self, system: str, user: str, seed: int) -> str:
         number = re.findall(r"\d+", user)[-1]
@@ -32,10 +33,8 @@ class Unlucky:
         if number != UNLUCKY:
             return f"<{number}>" if taught else number
         if not taught:
-            return f"<{number}>" if seed % 3 else number
-        from evolve.bench.identity import cell_seed
-
-        early = seed in [cell_seed(f"bracket-sealed-{1:02d}", run) for run in range(2)]
+            return f"<{number}>"
+        early = seed in [cell_seed("bracket-sealed-01", run) for run in range(2)]
         return number if early or self.always else f"<{number}>"
 
 
@@ -68,6 +67,7 @@ def test_a_task_that_regresses_by_chance_is_measured_again_and_the_candidate_pro
     rounds = extra_sweeps(sweep.parent, sweep.name)
     assert [context(path) for path in rounds] == [extra_context(sweep.name)] * len(rounds)
     assert [extra.sweep for extra in promotion.extra] == [path.name for path in rounds]
+    assert len(rounds) == 3
     assert promotion.extra[0].tasks == ("bracket-sealed-01",)
     assert (promotion.extra[0].first_run, promotion.extra[0].runs) == (3, 3)
     more = [row for row in evidence_of(workspace).rows if row.identity.run >= 3]
@@ -101,21 +101,15 @@ def calls_of(model: ScriptedModel, evolve: CommandLine, overlay: str) -> int:
     return len(model.requests)
 
 
-@pytest.mark.parametrize("before_the_end", [1, 6])
+@pytest.mark.parametrize("before_the_end", [1, 6, 11, 20])
 def test_killed_in_a_round_and_resumed_it_ends_in_the_same_decision(
-    workspace: Path, model: ScriptedModel, overlay: str, evolve: CommandLine, tmp_path: Path, before_the_end: int
+    workspace: Path, model: ScriptedModel, overlay: str, evolve: CommandLine, before_the_end: int
 ) -> None:
-    twin = tmp_path / "twin"
-    git(workspace, "clone", "--quiet", str(workspace), str(twin))
     calls = calls_of(model, evolve, overlay)
     expected = evidence_of(workspace).promotion
     folder = next((workspace / "promotion/bracket").iterdir())
-    for path in (workspace / "results").rglob("*"):
-        if path.is_file():
-            path.unlink()
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
-    folder.rmdir()
+    shutil.rmtree(workspace / "results")
+    shutil.rmtree(folder)
     (workspace / "promotion/ledger.jsonl").unlink()
 
     model.before = raising(KeyboardInterrupt(), [calls + calls - before_the_end + 1])
