@@ -8,7 +8,7 @@ from evolve.gate.gain import LABELS, estimate_of
 from evolve.gate.inputs import GateInput
 from evolve.gate.metrics import BLIND_TO_INPUT
 from evolve.gate.table import RowsByTask, TaskRuns, figures_of, invoked_only
-from evolve.records.decision import Estimate, Reason
+from evolve.records.decision import Estimate, Numbers, Reason
 from evolve.records.policy import QUALITIES, Estimand, Metric, Policy
 
 # No durations: the same cells take another time each time, and a decision is to be the same.
@@ -122,9 +122,10 @@ def _tier_flips(tasks: Sequence[TaskRuns], policy: Policy) -> list[Reason]:
             means[tier] = better * (estimate.value or 0.0)
     if len(means) < 2 or not (max(means.values()) > 0 > min(means.values())):
         return []
-    shown = ", ".join(f"{tier} {better * mean:+.1f}" for tier, mean in means.items())
+    numbers: Numbers = {tier: better * mean for tier, mean in means.items()}
+    shown = ", ".join(f"{tier} {value:+.1f}" for tier, value in numbers.items())
     text = f"the sign differs between tiers of tasks: {shown}; the figure over all tasks hides it"
-    return [Reason(code="tier-sign-flip", text=text, blocking=False, numbers=dict(means))]
+    return [Reason(code="tier-sign-flip", text=text, blocking=False, numbers=numbers)]
 
 
 def _not_invoked(tasks: Sequence[TaskRuns]) -> list[Reason]:

@@ -76,7 +76,7 @@ def test_what_is_said_about_a_task(task: TaskRuns, policy: dict[str, Any], expec
 @given(st.data())
 def test_what_was_real_stays_real_whatever_is_measured_after(data: st.DataObject) -> None:
     resolved = st.integers(0, 3)
-    extra = (data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9)), 9)
+    extra = (data.draw(st.integers(0, 12)), data.draw(st.integers(0, 12)), 12)
     task = of_counts(data.draw(resolved), data.draw(resolved), 3, extra)
     alone = verdict_on(TaskRuns("t", task.incumbent, task.candidate), make_policy())
     found = verdict_on(task, make_policy())
@@ -104,11 +104,12 @@ def test_what_noise_explains_waits_for_more_runs_only_when_everything_else_passe
     decision = decided([*WON, DOUBT])
     assert (decision.outcome, blocking(decision)) == (INSUFFICIENT, {"needs-extra-runs"})
     assert codes(decision)["needs-extra-runs"].tasks == ("t-11",)
-    for table, policy in (
+    refused_otherwise: list[tuple[list[Task], dict[str, Any]]] = [
         ([counts(0, 1), *[counts(2, 2)] * 10, DOUBT], {}),
         ([*WON, counts(3, 0), DOUBT], {}),
         ([*WON, DOUBT], {"min_improvement_pct": 99}),
-    ):
+    ]
+    for table, policy in refused_otherwise:
         refused = decided(table, **policy)
         assert refused.outcome is KEEP
         assert "needs-extra-runs" not in codes(refused)
@@ -131,7 +132,7 @@ def extra_rows(incumbent: int, candidate: int, runs: int = 3, first: int = 3, ta
         (extra_rows(3, 0), KEEP, "task-regression", 3),
         (extra_rows(1, 0), INSUFFICIENT, "needs-extra-runs", 3),
         ([*extra_rows(1, 0), *extra_rows(0, 2, first=6)], PROMOTE, None, 6),
-        (extra_rows(5, 2, runs=9), KEEP, "task-regression", 9),
+        (extra_rows(5, 2, runs=12), KEEP, "task-regression", 12),
     ],
 )
 def test_more_runs_clear_a_task_or_find_its_loss_or_count_in_the_end(
@@ -165,7 +166,7 @@ VOID = make_row("t-11", 4, role=Role.CANDIDATE, kind=ErrorKind.INFRA_ERROR)
         extra_rows(2, 2)[:-1],
         [VOID if (row.role, row.identity.run) == (Role.CANDIDATE, 4) else row for row in extra_rows(2, 2)],
         [*extra_rows(2, 2), extra_rows(2, 2)[0]],
-        extra_rows(9, 9, runs=10),  # more than may be
+        extra_rows(9, 9, runs=13),  # more than may be
         extra_rows(2, 2, task="t-99"),
     ],
 )
@@ -176,7 +177,8 @@ def test_more_runs_with_a_hole_of_one_arm_alone_or_too_many_are_incomplete(extra
 
 
 def test_more_runs_than_planned_are_incomplete_where_none_may_be() -> None:
-    for policy in ({"preset": "thresholds"}, {"extra_runs": 0}, {"extra_runs": 2}):
+    policies: list[dict[str, Any]] = [{"preset": "thresholds"}, {"extra_runs": 0}, {"extra_runs": 2}]
+    for policy in policies:
         assert codes(with_extra(extra_rows(2, 2), **policy)).keys() == {"incomplete"}
 
 

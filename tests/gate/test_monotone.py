@@ -12,7 +12,7 @@ from evolve.gate.decide import decide
 from evolve.records.decision import Decision
 from evolve.records.kinds import Role
 from evolve.records.row import Row
-from tests.gate.made import PROMOTE, Cell, Task, cell_row, counts, decided, input_of, rows_of, task_rows
+from tests.gate.made import PROMOTE, Cell, Task, cell_row, costs, counts, decided, input_of, rows_of, task_rows
 
 RATIOS = ("geometric_mean_ratio", "ratio_of_sums", "mean_ratio", "median_ratio")
 POLICIES: list[dict[str, Any]] = [
@@ -78,7 +78,7 @@ def test_a_worse_candidate_or_a_cheaper_rival_never_makes_for_a_promotion(
     if not changed:
         return
     number = data.draw(st.sampled_from(sorted(changed)))
-    margins = {"noninferiority_margin": 0.3, "harm_alpha": 0.2}
+    margins: dict[str, Any] = {"noninferiority_margin": 0.3, "harm_alpha": 0.2}
     before = decide(input_of(found, tasks, preset=preset, **policy, **margins))
     after = decide(
         input_of([*found[:number], changed[number], *found[number + 1 :]], tasks, preset=preset, **policy, **margins)
@@ -149,7 +149,7 @@ def test_one_task_that_flips_is_never_enough(tasks: int, alpha: float, preset: s
 @pytest.mark.parametrize("estimand", RATIOS)
 def test_one_task_that_is_cheaper_is_never_enough(tasks: int, alpha: float, preset: str, estimand: str) -> None:
     table: list[Task] = [([(True, 1000)] * 3, [(True, 1)] * 3), *[counts(3, 3)] * (tasks - 1)]
-    policy = {"metric": "cost_usd", "estimand": estimand, "preset": preset, "min_improvement_pct": 0}
+    policy: dict[str, Any] = {"metric": "cost_usd", "estimand": estimand, "preset": preset, "min_improvement_pct": 0}
     assert decide(input_of(rows_of(table), tasks, alpha=alpha, **policy)).outcome is not PROMOTE
 
 
@@ -181,7 +181,7 @@ def test_rounding_breaks_no_tie() -> None:
 
 @pytest.mark.parametrize(("limit", "beyond"), [(15, False), (14.9, True)])
 def test_a_cost_at_the_limit_is_not_beyond_it(limit: float, beyond: bool) -> None:
-    table: list[Task] = [([(True, 10)] * 3, [(True, 5)] * 3)] * 11 + [([(True, 100)] * 3, [(True, 115)] * 3)]
+    table = [costs([10] * 3, [5] * 3)] * 11 + [costs([100] * 3, [115] * 3)]
     decision = decided(table, metric="cost_usd", preset="thresholds", max_task_regression_pct=limit)
     assert (decision.outcome is not PROMOTE) == beyond
 

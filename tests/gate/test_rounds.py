@@ -127,15 +127,20 @@ def test_what_is_futile_ends_it_and_is_kept() -> None:
     assert decide(open_ended).outcome is PROMOTE
 
 
-def test_harm_is_looked_at_after_the_round_that_decides() -> None:
-    history = [[WIN] * 3] * 11 + [[LOSS, TIE, TIE]]
-    given = given_of(table_of(history), max_task_regression_pct=50)
-    assert not is_decided(first_rounds(given, 1))  # it proves a gain, and loses a task
-    assert is_decided(first_rounds(given, 2))
-    decision = decide(given)
-    assert decision.outcome is PROMOTE
-    assert codes(decision)["stopped-early"].numbers["rounds"] == 2
-    late = given_of(table_of([[WIN] * 3] * 11 + [[TIE, LOSS, LOSS]]), max_task_regression_pct=50)
+def test_once_a_gain_is_proven_what_is_left_to_ask_is_asked_of_single_tasks() -> None:
+    given = given_of(table_of([[WIN] * 3] * 11 + [[LOSS, TIE, TIE]]))
+    for found in (first_rounds(given, 1), given):
+        assert is_decided(found)
+        decision = decide(found)
+        assert (decision.outcome, blocking(decision)) == (INSUFFICIENT, {"needs-extra-runs"})
+        assert extra_runs_wanted(found) == {"t-11": 3}
+        for more, outcome in ((TIE, KEEP), ((False, True), PROMOTE), (LOSS, KEEP)):
+            rounds = [[more] * 3, [more] * 12]
+            extra = task_rows("t-11", table_of([rounds[more is TIE]])[0], 3)
+            after = decide(replace(found, rows=(*found.rows, *extra)))
+            assert after.outcome is (PROMOTE if more is TIE else outcome)
+            assert (after.test, after.estimates) == (decision.test, decision.estimates)
+    late = given_of(table_of([[WIN] * 3] * 11 + [[TIE, LOSS, LOSS]]))
     assert decide(late).outcome is PROMOTE
     assert decide(late).tasks[11].runs == 1
 
@@ -150,24 +155,11 @@ def test_rounds_that_are_not_whole_decide_nothing() -> None:
     assert decide(replace(given, rows=tuple(rows[:47]))).outcome is INSUFFICIENT  # not said to be stopped
 
 
-def test_after_the_last_round_a_task_that_noise_may_explain_is_measured_again() -> None:
-    # The rounds prove it after the first; the paired test over all runs would not.
-    turned = [WIN, LOSS, TIE]
-    history = [[WIN] * 3] * 7 + [turned] * 4 + [[LOSS, TIE, TIE], [LOSS, TIE, TIE]]
-    given = given_of(table_of(history), futility=0, alpha=0.2, max_task_regression_pct=20)
-    decision = decide(given)
-    assert (decision.outcome, blocking(decision)) == (INSUFFICIENT, {"needs-extra-runs"})
-    assert extra_runs_wanted(given) == {"t-11": 3, "t-12": 3}
-    extra = [row for task in ("t-11", "t-12") for row in task_rows(task, table_of([[WIN] * 3])[0], 3)]
-    cleared = decide(replace(given, rows=(*given.rows, *extra)))
-    assert cleared.outcome is PROMOTE
-    assert (cleared.test, cleared.estimates) == (decision.test, decision.estimates)
-    assert [task.extra_runs for task in cleared.tasks[11:]] == [3, 3]
-
-
 def test_a_gain_that_a_round_proved_stays_proven_though_a_later_one_alone_would_not() -> None:
-    history = [[WIN, LOSS, LOSS]] * 3 + [[WIN] * 3] * 7 + [[LOSS, WIN, WIN]]
-    given = given_of(table_of(history), alpha=0.2, futility=0, max_task_regression_pct=100)
+    """It is too small after the first round, and large enough after the second."""
+    history = [[WIN, WIN, TIE]] * 8 + [[TIE, WIN, TIE]] * 8
+    given = given_of(table_of(history), alpha=0.2, futility=0, min_improvement_pct=60)
+    assert not is_decided(first_rounds(given, 1))
     decision = decide(given)
     assert decision.outcome is PROMOTE
     assert codes(decision)["stopped-early"].numbers["rounds"] == 2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evolve.errors import InputError
-from evolve.records.base import parse_record
+from evolve.records.base import parse_record, read_yaml
 from evolve.records.policy import POLICY_SCHEMA, Policy
 from tests.builders import make_policy
 
@@ -67,3 +68,62 @@ def test_a_threshold_that_makes_no_sense_is_refused(change: dict[str, Any]) -> N
 def test_a_policy_without_its_schema_is_refused() -> None:
     with pytest.raises(InputError, match="schema: is missing"):
         parse_record(Policy, {}, "policy.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"metric": "resolve_rate", "direction": "lower"}, "direction"),
+        ({"metric": "cost_usd", "direction": "higher"}, "direction"),
+        ({"metric": "resolve_rate", "primary": "cost"}, "primary"),
+        ({"metric": "output_tokens", "primary": "quality"}, "primary"),
+        ({"metric": "score", "estimand": "ratio_of_sums"}, "estimand"),
+        ({"metric": "cost_usd", "estimand": "mean_difference"}, "estimand"),
+        ({"metric": "cost_usd", "tie_break": "output_tokens"}, "tie_break"),
+        ({"metric": "resolve_rate", "tie_break": "score"}, "tie_break"),
+        ({"metric": "cost_usd", "test": "mcnemar_exact"}, "test"),
+        ({"metric": "score", "sequential": True}, "sequential"),
+        ({"preset": "thresholds", "sequential": "rounds"}, "sequential"),
+        ({"sequential": "yes"}, "sequential"),
+        ({"preset": "loose"}, "preset"),
+        ({"estimand": "mean"}, "estimand"),
+        ({"alpha_account": "none"}, "alpha_account"),
+        ({"harm_alpha": 0}, "harm_alpha"),
+        ({"noninferiority_margin": 0}, "noninferiority_margin"),
+        ({"futility": 1}, "futility"),
+        ({"control": "perhaps"}, "control"),
+        ({"extra_runs": -1}, "extra_runs"),
+        ({"minimum_runs": 3}, "minimum_runs"),
+    ],
+)
+def test_what_contradicts_itself_or_is_unknown_is_refused_and_the_field_named(
+    change: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InputError, match=rf"\b{field}\b"):
+        parse_record(Policy, {"schema": POLICY_SCHEMA, **change}, "policy.yaml")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("true", "rounds"), ("false", "off"), ("rounds", "rounds"), ("off", "off"), ("'off'", "off"), ("on", "rounds")],
+)
+def test_sequential_may_be_switched_in_yaml(tmp_path: Path, written: str, read: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"schema: {POLICY_SCHEMA}\nsequential: {written}\n")
+    policy = read_yaml(Policy, path)
+    assert policy.sequential == read
+    assert policy.digest() == make_policy(sequential=read).digest()
+
+
+@pytest.mark.parametrize(
+    ("change", "estimand"),
+    [
+        ({}, "mean_difference"),
+        ({"metric": "score", "direction": "higher", "primary": "quality"}, "mean_difference"),
+        ({"metric": "cost_usd", "direction": "lower", "primary": "cost"}, "geometric_mean_ratio"),
+        ({"metric": "output_tokens", "estimand": "ratio_of_sums"}, "ratio_of_sums"),
+        ({"tie_break": "cost_usd"}, "mean_difference"),
+    ],
+)
+def test_the_estimand_is_the_declared_one_or_that_of_the_kind_of_metric(change: dict[str, Any], estimand: str) -> None:
+    assert make_policy(**change).declared_estimand == estimand

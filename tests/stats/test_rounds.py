@@ -57,7 +57,7 @@ def test_the_level_is_spent_in_equal_parts_and_what_was_spent_is_gone() -> None:
     later = rounds_sign_flip([[1.0] * 7 + [-1.0], [2.0] * 7 + [-1.0]], 3, 0.03)
     assert [(test.round, test.crossed) for test in later] == [(1, False), (2, True)]
     assert (later[0].p_value, later[0].level) == (9 / 256, 2 / 256)
-    # In round 1 one flip crossed, all eight: it counts no more in round 2, and of the 5 that may cross by then, 4 are left.
+    # One flip crossed in round 1, all eight: it counts no more in round 2, and of the 5 of the level, 4 are left.
     assert (later[1].p_value, later[1].level) == (1 / 256, 4 / 256)
 
 
@@ -95,7 +95,7 @@ def test_a_level_below_every_flip_is_never_crossed() -> None:
     ("rounds", "planned"), [([], 1), ([[]], 1), ([[1.0]] * 3, 2), ([[math.inf]], 1), ([[1.0], [math.nan]], 2)]
 )
 def test_what_is_no_table_of_rounds_is_refused(rounds: list[list[float]], planned: int) -> None:
-    with pytest.raises(ValueError, match="needs|finite"):
+    with pytest.raises(ValueError, match=r"needs|finite"):
         rounds_sign_flip(rounds, planned, 0.05)
 
 

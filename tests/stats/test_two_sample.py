@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,8 @@ def test_fishers_test_is_that_of_scipy(n: int, m: int, data: st.DataObject) -> N
     from scipy.stats import fisher_exact
 
     a, b = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    expected = fisher_exact([[a, n - a], [b, m - b]], alternative="less").pvalue
+    table: Any = [[a, n - a], [b, m - b]]
+    expected = fisher_exact(table, alternative="less").pvalue
     assert fisher_exact_fewer(a, n, b, m).p_value == pytest.approx(expected)
 
 
