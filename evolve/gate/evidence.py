@@ -81,19 +81,22 @@ def _extra_runs(given: GateInput, cells: Cells, task: str) -> set[int]:
 def _mixed(rows: Sequence[Row]) -> bool:
     texts: dict[Role, set[str]] = defaultdict(set)
     settings: set[tuple[str, str]] = set()
-    cells: dict[tuple[str, int], set[tuple[object, ...]]] = defaultdict(set)
+    versions: dict[str, set[tuple[str | None, ...]]] = defaultdict(set)
+    seeds: dict[str, dict[int, int]] = defaultdict(dict)
+    seeded = True
     for row in rows:
         one = row.identity
         texts[row.role].add(one.fingerprint)
         settings.add((one.agent_sha256, one.runtime_sha256))
-        shared = (one.seed, one.task_sha256, one.oracle_sha256, one.sandbox, one.beginning_sha256)
-        cells[(one.task, one.run)].add(shared)
+        versions[one.task].add((one.task_sha256, one.oracle_sha256, one.sandbox, one.beginning_sha256))
+        seeded = seeded and seeds[one.task].setdefault(one.run, one.seed) == one.seed
     return (
         any(row.split is not Split.SEALED for row in rows)
         or any(len(found) > 1 for found in texts.values())
         or not texts[Role.CONTROL] <= (texts[Role.INCUMBENT] or texts[Role.CONTROL])
         or len(settings) > 1
-        or any(len(found) > 1 for found in cells.values())
+        or any(len(found) > 1 for found in versions.values())
+        or not seeded
     )
 
 

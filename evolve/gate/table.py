@@ -28,6 +28,11 @@ class Run(NamedTuple):
     invoked: bool = True
 
 
+# Most runs are one of these: a table of pass and fail then holds next to nothing.
+_RESOLVED, _FAILED = Run(True, 1), (Run(False, 0), Run(False, 0, False))
+_UNUSED = ErrorKind.SKILL_NOT_INVOKED
+
+
 @dataclass(frozen=True)
 class TaskRuns:
     """The planned runs of a task in both arms, in order, and what was measured beyond them for its regression."""
@@ -181,11 +186,12 @@ class RowsByTask:
         if None in values:
             missing.add(task)
         figures = [0.0 if value is None else value for value in values]
-        resolved, invoked = [], []
-        for row in rows:
-            resolved.append(row.kind is None)
-            invoked.append(row.kind is not ErrorKind.SKILL_NOT_INVOKED)
-        return tuple(map(Run, resolved, figures, invoked))
+        kinds = [row.kind for row in rows]
+        if metric is Metric.RESOLVE_RATE:
+            return tuple(_RESOLVED if kind is None else _FAILED[kind is _UNUSED] for kind in kinds)
+        return tuple(
+            Run(kind is None, figure, kind is not _UNUSED) for kind, figure in zip(kinds, figures, strict=True)
+        )
 
     def _task_runs(self, task: str, before: tuple[Run, ...], after: tuple[Run, ...]) -> TaskRuns:
         """Return a task's runs; beyond the plan, those that both arms have."""
