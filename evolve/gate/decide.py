@@ -123,7 +123,9 @@ def _tie_break(given: GateInput, rows: RowsByTask) -> Sequence[TaskRuns] | None:
 
 
 def _results(tasks: Sequence[TaskRuns], policy: Policy, harm: Harm | None = None) -> tuple[TaskResult, ...]:
-    extra = {} if harm is None else {verdict.task: verdict.extra_runs for verdict in harm.verdicts}
+    extra: dict[str, int] = {}
+    for verdict in () if harm is None else harm.verdicts:
+        extra[verdict.task] = max(verdict.extra_runs, extra.get(verdict.task, 0))
     return tuple(_result(task, policy, extra.get(task.task, 0)) for task in tasks)
 
 

@@ -65,7 +65,10 @@ def _broken_tasks(given: GateInput, cells: Cells) -> tuple[str, ...]:
 
 
 def _extra_runs(given: GateInput, cells: Cells, task: str) -> set[int]:
-    """Return the runs beyond the plan that both arms have, or should have: without a gap, within what is allowed."""
+    """Return the runs beyond the plan that both arms have, or should have: without a gap.
+
+    How many there are does not matter: a verdict asks the first of them, as many as its policy allows.
+    """
     beyond = {
         row.identity.run
         for role in PAIR
@@ -74,8 +77,7 @@ def _extra_runs(given: GateInput, cells: Cells, task: str) -> set[int]:
     }
     if not beyond or (given.stopped_early and given.policy.sequential == "off"):
         return set()
-    allowed = given.policy.extra_runs if given.policy.proven else 0
-    return set(range(given.runs, min(max(beyond) + 1, given.runs + allowed)))
+    return set(range(given.runs, max(beyond) + 1))
 
 
 def _mixed(rows: Sequence[Row]) -> bool:

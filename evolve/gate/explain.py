@@ -22,7 +22,7 @@ EXPLANATIONS: Final[dict[str, str]] = {
     "task-regression": "A task is worse by more than is allowed, beyond its noise or for all the runs that it got.",
     "quality-held": "No more quality than the margin is lost, which a cheaper candidate must show.",
     "quality-in-doubt": "It may have lost more quality than the margin, which no saving outweighs.",
-    "quality-tied": "No task came out differently in quality, so that the policy's tie_break decides.",
+    "quality-tied": "No task is worse in quality and no gain in it is proven, so that the policy's tie_break decides.",
     "improvement": "The gain is as large as the policy asks for.",
     "improvement-too-small": "The gain is smaller than the policy asks for, whether it is real or not.",
     "too-few-wins": "One task alone carries the whole gain, or none does; that is never enough.",

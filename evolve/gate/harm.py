@@ -98,6 +98,10 @@ class Harm:
         """How many extra runs of each arm the tasks still in doubt should have in all."""
         return {verdict.task: verdict.wanted_runs for verdict in self.perhaps}
 
+    def joined(self, other: Harm) -> Harm:
+        """Return both together: of a quality, and of the cost that breaks its tie."""
+        return Harm((*self.reasons, *other.reasons), (*self.perhaps, *other.perhaps), (*self.verdicts, *other.verdicts))
+
 
 def harm_of(tasks: Sequence[TaskRuns], policy: Policy) -> Harm:
     """Return what stands against a candidate task by task."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evolve.gate.gain import Gain, gain_in, gain_of, proof_reason
+from evolve.gate.gain import Gain, gain_of, proof_reason
 from evolve.gate.harm import Harm, harm_of, lower_quality
 from evolve.gate.table import TaskRuns, figures_of
 from evolve.records.decision import Reason, TestResult
@@ -49,8 +49,8 @@ def judge(
     gain = gain_of(compared, policy, alpha)
     if proof is not None:
         gain = _with_proof(gain, proof)
-    if (broken := _broken_tie(tasks, policy, alpha, tie_break)) is not None:
-        gain = broken
+    if gain.refused and (broken := _broken_tie(tasks, policy, alpha, tie_break)) is not None:
+        gain, harm = broken[0], harm.joined(broken[1])
     reasons = [*harm.reasons, *lower_quality(tasks, policy, alpha), *gain.reasons]
     refused = any(reason.blocking for reason in reasons)
     if not refused and harm.perhaps:
@@ -74,31 +74,34 @@ def _wanted(harm: Harm, policy: Policy) -> Reason:
     return Reason(code=NEEDS_EXTRA_RUNS, text=text, blocking=True, tasks=tasks)
 
 
-def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_break: Tables) -> Gain | None:
-    """Return the gain in the tie-breaking cost, where the quality of every task is exactly equal.
+def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_break: Tables) -> tuple[Gain, Harm] | None:
+    """Return gain and harm in the tie-breaking cost, where no task is worse in quality and none is proven better.
 
-    Exchanging the arms of any task leaves such a tie a tie, so that whichever of the two tests is taken, the level of
-    the look holds for both together.
+    The level of the look holds for both tests together. Say that k tasks differ, and exchange the arms of tasks at
+    random: all k are better with probability 2^-k. If that is at most the level, the quality test rejects there anyway;
+    if it is more, the quality test can reject nowhere, and what is left is the cost's own test.
     """
-    if policy.tie_break is None or any(_unequal(task, policy) for task in tasks):
+    if policy.tie_break is None or any(_is_worse(task, policy) for task in tasks):
         return None
     found = tie_break()
     compared = [task for task in found or () if task.comparable_cost]
     if not compared:
         return None
-    gain = gain_in(compared, policy.tie_break, "geometric_mean_ratio", policy, alpha)
+    cost = policy.model_copy(update={"metric": policy.tie_break, "estimand": None, "tie_break": None})
+    gain = gain_of(compared, cost, alpha)
     tie = Reason(
         code="quality-tied",
-        text=f"the quality of all {len(tasks)} tasks is equal: {policy.tie_break.value} decides",
+        text=f"no task of {len(tasks)} is worse in quality, and no gain in it is proven: {cost.metric.value} decides",
         blocking=False,
     )
-    return Gain(gain.estimate, gain.test, (tie, *gain.reasons))
+    return Gain(gain.estimate, gain.test, (tie, *gain.reasons)), harm_of(found or (), cost)
 
 
-def _unequal(task: TaskRuns, policy: Policy) -> bool:
-    return not figures_of(task, policy.metric).equal
+def _is_worse(task: TaskRuns, policy: Policy) -> bool:
+    figures = figures_of(task, policy.metric)
+    return not figures.equal and figures.candidate < figures.incumbent
 
 
 def may_tie(tasks: Sequence[TaskRuns], policy: Policy, runs: int) -> bool:
-    """Whether a cost may yet decide: no task that was measured in every run is unequal."""
-    return policy.tie_break is not None and not any(task.planned >= runs and _unequal(task, policy) for task in tasks)
+    """Whether a cost may yet decide: no task that was measured in every run is worse."""
+    return policy.tie_break is not None and not any(task.planned >= runs and _is_worse(task, policy) for task in tasks)

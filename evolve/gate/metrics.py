@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from evolve.records.kinds import ErrorKind
 from evolve.records.policy import QUALITIES, Metric
 from evolve.records.row import Row
 
@@ -20,16 +21,27 @@ class MetricFacts:
     of: Callable[[Row], float | None]
 
 
+def _graded(row: Row) -> bool:
+    """Whether a row came as far as its oracle; one that failed before has no share of anything."""
+    return row.kind is None or row.kind is ErrorKind.ORACLE_FAILED
+
+
 def _score(row: Row) -> float | None:
-    if row.oracle is not None:
-        return row.oracle.score
-    return float(row.resolved)
+    if not _graded(row):
+        return 0.0
+    return float(row.resolved) if row.oracle is None else row.oracle.score
 
 
 def _weighted_f1(row: Row) -> float | None:
-    if row.oracle is None:
+    """Return the weighted F1 of a review; of a change without fault, whether nothing was found in it."""
+    if not _graded(row):
+        return 0.0
+    review = None if row.oracle is None else row.oracle.review
+    if review is None:
         return None if row.resolved else 0.0
-    return row.oracle.review.f1 if row.oracle.review is not None else None
+    if review.f1 is None and review.clean_pass is not None:
+        return float(review.clean_pass)
+    return review.f1
 
 
 def _weighted_input(row: Row) -> float | None:

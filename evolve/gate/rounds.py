@@ -83,7 +83,9 @@ def futile_after(tasks: Sequence[TaskRuns], given: GateInput) -> Reason | None:
 def _futile(tasks: Sequence[TaskRuns], given: GateInput) -> Reason | None:
     """Return whether the conditional power is below the policy's, if the rest is as the trend or as is asked for."""
     policy, rounds = given.policy, whole_rounds(tasks)
-    if policy.metric is not Metric.RESOLVE_RATE or not policy.proven or rounds >= given.runs or not policy.futility:
+    if rounds >= given.runs or not policy.futility or policy.tie_break is not None:
+        return None
+    if policy.metric is not Metric.RESOLVE_RATE or not policy.proven:
         return None
     pairs = [
         after.resolved - before.resolved

@@ -128,6 +128,8 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
     candidates = {arm.name for arm in promotion.arms if arm.role is Role.CANDIDATE}
     yield compare(file, "a candidate beside each incumbent", {candidate_name(name) for name in incumbents}, candidates)
     yield Finding(file, "the main pair was measured", INCUMBENT_ARM in incumbents)
+    overlays = {arm.overlay_sha256 for arm in promotion.arms if arm.role is Role.CANDIDATE}
+    yield compare(file, "overlay of every candidate", {promotion.overlay_sha256}, overlays)
     for name in sorted(incumbents):
         both = {sha256_json(promotion.agent_of(arm)) for arm in (name, candidate_name(name))}
         yield Finding(file, f"{name} and its candidate work with one agent", len(both) == 1)

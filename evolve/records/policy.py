@@ -86,7 +86,7 @@ class Policy(Record):
         default=None, description="What the metric is: a quality, or a cost under the quality floor. For the reader."
     )
     tie_break: Metric | None = Field(
-        default=None, description="A cost that decides where the quality of every task is exactly equal."
+        default=None, description="A cost that decides where no task is worse in quality and no gain in it is proven."
     )
     estimand: Estimand | None = Field(
         default=None,
@@ -171,4 +171,6 @@ class Policy(Record):
             raise ValueError("test: mcnemar_exact counts tasks won and lost, of the resolve_rate alone")
         if self.sequential != "off" and (self.metric is not Metric.RESOLVE_RATE or not self.proven):
             raise ValueError("sequential: for the resolve_rate under the preset proven alone")
+        if self.sequential != "off" and (self.tie_break is not None or self.test != "sign_flip"):
+            raise ValueError("sequential: by the sign_flip test, without a tie_break")
         return self

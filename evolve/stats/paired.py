@@ -145,7 +145,8 @@ def sign_flip(differences: Sequence[float], alternative: Alternative = "two-side
         p_value = {"greater": greater, "less": less, "two-sided": both}[alternative]
         return PValue(p_value, "sign_flip", alternative)
     exact = len(values) <= MAX_ENUMERATED
-    hits, sums = _hits(values, alternative, exact, seed)
+    # Zeros are kept where signs are drawn, so that a difference that becomes one changes no other's sign.
+    hits, sums = _hits(values if exact else list(differences), alternative, exact, seed)
     return PValue(hits / sums if exact else (hits + 1) / (sums + 1), "sign_flip", alternative, exact)
 
 

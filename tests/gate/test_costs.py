@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from evolve.gate.decide import decide, is_decided
+from evolve.gate.metrics import measured_of
 from evolve.gate.table import Run, TaskRuns, figures_of
-from evolve.records.kinds import Role
+from evolve.records.kinds import ErrorKind, Role
 from evolve.records.policy import Metric
-from evolve.records.row import Usage
+from evolve.records.row import CheckOutcome, ReviewFigures, Usage
 from tests.builders import make_row
 from tests.gate.made import (
     INSUFFICIENT,
@@ -208,3 +209,61 @@ def test_counts_beside_costs_stay_what_they_are() -> None:
     decision = decided([counts(3, 3, cost=0)] * 8, **COST)
     assert decision.outcome is KEEP
     assert {"improvement-too-small", "too-few-wins", "not-significant"} == blocking(decision)
+
+
+def test_a_cost_breaks_a_tie_of_quality_where_no_task_is_worse() -> None:
+    cheaper = [CHEAPER] * 8
+    better: Task = ([(True, 100), (True, 100), (False, 100)], [(True, 60)] * 3)
+    worse: Task = ([(True, 100)] * 3, [(True, 60), (True, 60), (False, 60)])
+    for table, outcome in (
+        ([*cheaper, better], PROMOTE),
+        ([*cheaper, worse], KEEP),
+        ([*cheaper, better, worse], KEEP),
+    ):
+        decision = decided(table, tie_break="cost_usd", extra_runs=0, max_task_regression_pct=50)
+        assert decision.outcome is outcome
+        assert ("quality-tied" in codes(decision)) == (outcome is PROMOTE)
+
+
+def test_a_gain_in_quality_that_is_proven_needs_no_cost() -> None:
+    dearer: Task = ([(True, 100), (False, 100), (False, 100)], [(True, 900)] * 3)
+    decision = decided([dearer] * 8, tie_break="cost_usd")
+    assert decision.outcome is PROMOTE
+    assert "quality-tied" not in codes(decision)
+
+
+def test_a_cost_that_breaks_a_tie_may_grow_in_no_single_task() -> None:
+    cheaper = [costs([100] * 3, [40] * 3)] * 11
+    decision = decided([*cheaper, costs([100] * 3, [1000] * 3)], tie_break="cost_usd")
+    assert decision.outcome is KEEP
+    assert codes(decision)["task-regression"].tasks == ("t-11",)
+    noisy = decided([*cheaper, costs([100, 100, 130], [90, 140, 135])], tie_break="cost_usd")
+    assert noisy.outcome is INSUFFICIENT
+    assert codes(noisy)["needs-extra-runs"].tasks == ("t-11",)
+
+
+@pytest.mark.parametrize("kind", ["verify-failed", "agent-timeout", "skill-not-invoked", "phase-violation"])
+def test_a_run_that_failed_before_its_oracle_has_no_share_of_the_score(kind: str) -> None:
+    outcome = CheckOutcome(passed=False, score=0.9)
+    failed = make_row(kind=ErrorKind(kind)).model_copy(update={"oracle": outcome})
+    graded = make_row(kind=ErrorKind.ORACLE_FAILED).model_copy(update={"oracle": outcome})
+    assert measured_of(Metric.SCORE, [failed, graded]) == [0.0, 0.9]
+
+
+@pytest.mark.parametrize(("f1", "clean", "value"), [(0.4, None, 0.4), (None, True, 1.0), (None, False, 0.0)])
+def test_a_review_of_a_change_without_fault_counts_by_whether_it_found_nothing(
+    f1: float | None, clean: bool | None, value: float
+) -> None:
+    figures = ReviewFigures(
+        matched=0,
+        precision=None,
+        recall=None,
+        f1=f1,
+        blocker_recall=None,
+        severity_accuracy=None,
+        category_accuracy=None,
+        grounded=None,
+        clean_pass=clean,
+    )
+    row = make_row().model_copy(update={"oracle": CheckOutcome(passed=True, score=1, review=figures)})
+    assert measured_of(Metric.WEIGHTED_F1, [row]) == [value]

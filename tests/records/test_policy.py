@@ -80,6 +80,8 @@ def test_a_policy_without_its_schema_is_refused() -> None:
         ({"metric": "score", "estimand": "ratio_of_sums"}, "estimand"),
         ({"metric": "cost_usd", "estimand": "mean_difference"}, "estimand"),
         ({"metric": "cost_usd", "tie_break": "output_tokens"}, "tie_break"),
+        ({"sequential": True, "tie_break": "cost_usd"}, "sequential"),
+        ({"sequential": True, "test": "mcnemar_exact"}, "sequential"),
         ({"metric": "resolve_rate", "tie_break": "score"}, "tie_break"),
         ({"metric": "cost_usd", "test": "mcnemar_exact"}, "test"),
         ({"metric": "score", "sequential": True}, "sequential"),
