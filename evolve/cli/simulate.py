@@ -10,7 +10,7 @@ from evolve.cli.output import emit, json_option
 from evolve.errors import InputError
 
 WORLD_NAMES = ("null", "gain", "regression", "heterogeneous", "drift", "correlated")
-RULE_NAMES = ("proven", "proven-stop", "sequential", "thresholds", "strict-mean", "mean-1se", "argmax")
+RULE_NAMES = ("proven", "proven-stop", "sequential", "e-process", "thresholds", "strict-mean", "mean-1se", "argmax")
 YEARS_OF = 0.1
 
 

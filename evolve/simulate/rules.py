@@ -15,6 +15,7 @@ from evolve.gate.rounds import futile_after, rounds_judgement
 from evolve.gate.table import TaskRuns
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Policy, Preset
+from evolve.stats.sequential import BettingProcess
 
 MoreRuns = Callable[[Mapping[str, int]], Sequence[TaskRuns]]
 
@@ -162,6 +163,16 @@ def mean_above_standard_error(sealed: Sealed) -> Verdict:
     return Verdict(mean > error, sealed.cells, 100 * mean)
 
 
+def e_process(sealed: Sealed) -> Verdict:
+    """Take it once the wealth of bets on task after task reaches one over the level, all runs of a task at a time."""
+    process = BettingProcess()
+    for number, difference in enumerate(_differences(sealed), start=1):
+        process = process.update(difference)
+        if process.e_value >= 1 / sealed.alpha:
+            return Verdict(True, 2 * sealed.runs * number)
+    return Verdict(False, sealed.cells)
+
+
 def take_it(sealed: Sealed) -> Verdict:
     """Take whatever won the search."""
     return Verdict(True, 0)
@@ -176,6 +187,7 @@ RULES: Final[Mapping[str, Rule]] = {
         Rule("proven", "the preset proven, everything measured", by_gate(PROVEN)),
         Rule("proven-stop", "proven with --stop-when-decided", stopping(PROVEN)),
         Rule("sequential", "proven, deciding after each round", by_rounds(SEQUENTIAL)),
+        Rule("e-process", "a betting e-process over tasks that reaches one over the level", e_process),
         Rule("thresholds", "the preset thresholds", by_gate(THRESHOLDS)),
         Rule("strict-mean", "a higher sealed mean", strict_mean),
         Rule("mean-1se", "a sealed mean above one standard error", mean_above_standard_error),

@@ -1,4 +1,4 @@
-"""Evidence that may be looked at at any time; the staged test of ``evolve.stats.group_sequential`` is offered too."""
+"""Evidence that may be looked at at any time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evolve.stats.group_sequential import GroupSequential, Spending, Stage, group_sequential_sign_flip
 from evolve.stats.intervals import Interval
 from evolve.stats.paired import sign_flip
 from evolve.stats.signs import require_finite
@@ -16,12 +15,8 @@ __all__ = [
     "BettingProcess",
     "ConditionalPower",
     "EValue",
-    "GroupSequential",
-    "Spending",
-    "Stage",
     "conditional_power",
     "confidence_sequence",
-    "group_sequential_sign_flip",
     "mixture_e_value",
     "sign_symmetric_e_value",
 ]

@@ -12,7 +12,6 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolve.stats import group_sequential, sequential
 from evolve.stats.paired import sign_flip
 from evolve.stats.sequential import (
     BettingProcess,
@@ -254,8 +253,3 @@ def test_impossible_plans_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         conditional_power(differences, remaining, alpha, effect)
-
-
-def test_the_staged_test_is_offered_beside_the_others() -> None:
-    assert all(hasattr(sequential, name) for name in sequential.__all__)
-    assert sequential.group_sequential_sign_flip is group_sequential.group_sequential_sign_flip
