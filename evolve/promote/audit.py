@@ -196,6 +196,9 @@ def _ledger_findings(
         yield compare(file, f"level spent before the look of {name}", expected.spent, promotion.ledger.spent)
         yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
+        begun = {entry.sweep for entry in entries if entry.entry == "round"}
+        for extra in promotion.extra:
+            yield Finding(file, f"round {extra.sweep} of {name}", extra.sweep in begun)
         for entry in entries[look.seq + 1 :]:
             if entry.sweep == look.sweep and entry.entry != "look":
                 yield compare(f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", _subject(look), _subject(entry))

@@ -183,7 +183,8 @@ class Confirmation:
 
         early = stop_when_decided or self.bench.policy.sequential != "off"
         result = self.bench.run(request, plan, (self.overlay,), enough if early else None)
-        return self.decide((result, *self._further_rounds(result, look)), look)
+        results, look = self._with_further_rounds(result, look)
+        return self.decide(results, look)
 
     def _given(self, results: tuple[SweepResult, ...], look: LedgerEntry, plan: Plan) -> GateInput:
         if results:
@@ -192,33 +193,36 @@ class Confirmation:
         pairs = required_pairs(plan.arms)
         return GateInput((), ids, plan.runs, self.bench.policy, look.alpha, required=pairs)
 
-    def _further_rounds(self, result: SweepResult, look: LedgerEntry) -> tuple[SweepResult, ...]:
-        """Measure tasks again whose regression may be noise, round by round, until none is in doubt."""
+    def _with_further_rounds(
+        self, result: SweepResult, look: LedgerEntry
+    ) -> tuple[tuple[SweepResult, ...], LedgerEntry]:
+        """Measure tasks again whose regression may be noise, round by round, until none is in doubt.
+
+        A round whose rows are lost is measured afresh, and makes the look another one, with a level of its own: who
+        could throw rounds away could wait for a lucky one.
+        """
         rounds: list[SweepResult] = []
         while True:
             before = sum(found.plan.runs for found in rounds)
             given = self._given((result, *rounds), look, result.plan)
             wanted = next_round(given, before)
             if wanted is None:
-                return tuple(rounds)
+                return (result, *rounds), look
             told = ", ".join(wanted.tasks)
             self.bench.progress.note(f"{wanted.runs} more runs of both arms, as its regression may be noise: {told}")
             groups = groups_of(self._groups(), wanted.tasks)
             context = extra_context(result.plan.sweep)
             request = self.bench.request("sealed", context, groups, wanted.runs, wanted.first_run)
-            rounds.append(self.bench.run(request, self.bench.plan(request, reuse=False), (self.overlay,)))
+            plan = self.bench.plan(request, reuse=False)
+            began = self.bench.begin(plan, (self.overlay,))
+            if not self._ledger.record_round(plan.sweep, look) and began:
+                self.bench.progress.note("the rows of this round are lost; measured afresh, it is another look")
+                look = self._record_look(result.plan.sweep, again=True)
+            rounds.append(self.bench.run(request, plan, (self.overlay,)))
 
     def _look(self, plan: Plan) -> LedgerEntry:
-        new = NewLook(
-            skill=self.incumbent.name,
-            overlay_sha256=self.overlay.digest,
-            sweep=plan.sweep,
-            sealed_sha256=sealed_digest(self.sealed),
-            sealed_tasks=tuple(task.id for task in self.sealed),
-            texts=self.texts,
-        )
         again = self.bench.begin(plan, (self.overlay,))  # first, so that a kill between the two costs no look
-        look = self._ledger.record_look(self.bench.policy, new, again=again)
+        look = self._record_look(plan.sweep, again=again)
         if look.policy_sha256 != self.bench.policy.digest():
             raise InputError(
                 f"{self.bench.workspace.promotion / POLICY_FILE}: not the policy that this look was begun under",
@@ -226,6 +230,17 @@ class Confirmation:
                 code="policy-changed",
             )
         return look
+
+    def _record_look(self, sweep: str, *, again: bool) -> LedgerEntry:
+        new = NewLook(
+            skill=self.incumbent.name,
+            overlay_sha256=self.overlay.digest,
+            sweep=sweep,
+            sealed_sha256=sealed_digest(self.sealed),
+            sealed_tasks=tuple(task.id for task in self.sealed),
+            texts=self.texts,
+        )
+        return self._ledger.record_look(self.bench.policy, new, again=again)
 
     @property
     def _ledger(self) -> Ledger:

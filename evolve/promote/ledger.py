@@ -57,6 +57,13 @@ class Ledger:
             known = find_entry(entries, entry.entry, entry.sweep)
             return known or self._write(entries, entry)
 
+    def record_round(self, sweep: str, look: LedgerEntry) -> bool:
+        """Record, before its first cell, that tasks of a look are measured again; false when it was recorded before."""
+        if find_entry(self.read(), "round", sweep) is not None:
+            return False
+        self.append(look.model_copy(update={"entry": "round", "sweep": sweep}))
+        return True
+
     def record_look(self, policy: Policy, look: NewLook, *, again: bool) -> LedgerEntry:
         """Record, before its first cell, that a sweep looks at sealed tasks; its level is fixed with it.
 

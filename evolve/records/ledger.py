@@ -1,4 +1,4 @@
-"""One line of ``promotion/ledger.jsonl``: a look at a sealed split, a decision, or a promotion."""
+"""One line of ``promotion/ledger.jsonl``: a look at a sealed split, a further round, a decision, or a promotion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class LedgerEntry(Record):
     schema_id: Literal["evolve/ledger@1"] = Field(default=LEDGER_SCHEMA, alias="schema")
     seq: int = Field(ge=0)
     at: Timestamp
-    entry: Literal["look", "decision", "promotion"]
+    entry: Literal["look", "round", "decision", "promotion"] = Field(
+        description="A round measures tasks of a look again; its sweep is its own."
+    )
     skill: Identifier
     overlay_sha256: Digest
     sweep: str

@@ -12,8 +12,11 @@ import pytest
 from evolve.bench.identity import cell_seed
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.extra import extra_context, extra_sweeps
-from evolve.records.base import read_json
+from evolve.promote.ledger import read_ledger
+from evolve.records.base import jsonl_bytes, read_json
+from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
+from evolve.stats.multiplicity import alpha_at
 from tests.bench.test_runner import sweep_of, write_overlay
 from tests.conftest import CommandLine
 from tests.worlds import ScriptedModel, git, raising
@@ -138,3 +141,63 @@ def test_a_control_that_the_policy_asks_for_is_measured_and_audited(
     assert not any(row.reused for row in rows)
     assert evolve("audit", "--all").code == 0
     assert evolve("gate", sweep_of(workspace).name, "--json").json()["outcome"] == "promote"
+
+
+def entries_of(root: Path) -> list[LedgerEntry]:
+    return list(read_ledger(root / "promotion"))
+
+
+def test_every_round_is_in_the_ledger_before_it_is_measured(
+    workspace: Path, model: ScriptedModel, overlay: str, evolve: CommandLine
+) -> None:
+    calls = calls_of(model, evolve, overlay)
+    rounds = [extra.sweep for extra in evidence_of(workspace).promotion.extra]
+    kinds = [entry.entry for entry in entries_of(workspace)]
+    assert kinds == ["look", *["round"] * len(rounds), "decision"]
+    assert [entry.sweep for entry in entries_of(workspace)[1:-1]] == rounds
+    shutil.rmtree(workspace / "results")
+    shutil.rmtree(workspace / "promotion/bracket")
+    (workspace / "promotion/ledger.jsonl").unlink()
+    model.before = raising(KeyboardInterrupt(), [calls + calls])
+    assert evolve("benchmark", overlay).code == 130
+    assert [entry.entry for entry in entries_of(workspace)] == kinds[:-1]
+
+
+def test_a_round_that_is_thrown_away_makes_for_another_look(
+    workspace: Path, model: ScriptedModel, overlay: str, evolve: CommandLine
+) -> None:
+    calls = calls_of(model, evolve, overlay)
+    shutil.rmtree(workspace / "results")
+    shutil.rmtree(workspace / "promotion/bracket")
+    (workspace / "promotion/ledger.jsonl").unlink()
+    model.before = raising(KeyboardInterrupt(), [calls + calls])
+    assert evolve("benchmark", overlay).code == 130
+    model.before = lambda _: None
+    last = entries_of(workspace)[-1].sweep
+    shutil.rmtree(workspace / "results/sweeps" / last)
+    ran = evolve("benchmark", overlay)
+    assert ran.code == 0
+    assert "the rows of this round are lost; measured afresh, it is another look" in ran.err
+    promotion = evidence_of(workspace).promotion
+    assert promotion.ledger.look == 2
+    assert promotion.ledger.alpha == pytest.approx(alpha_at(2, 0.05))
+    assert promotion.decision.level is not None
+    assert promotion.decision.level.granted == promotion.ledger.alpha
+    assert evolve("audit", "--all").code == 0
+
+
+def test_an_audit_misses_a_round_that_the_ledger_does_not_know(
+    workspace: Path, overlay: str, evolve: CommandLine
+) -> None:
+    assert evolve("benchmark", overlay).code == 0
+    ledger = workspace / "promotion/ledger.jsonl"
+    kept, previous = [], None
+    for entry in entries_of(workspace):
+        if entry.entry != "round":
+            chained = entry.model_copy(update={"seq": len(kept), "previous": previous})
+            kept.append(chained)
+            previous = chained.digest()
+    ledger.write_bytes(jsonl_bytes(tuple(kept)))
+    ran = evolve("audit", "--all")
+    assert ran.code == 4
+    assert re.search(r"FAULT .* round sealed-bracket-", ran.out)
