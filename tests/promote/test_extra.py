@@ -191,7 +191,8 @@ def test_an_audit_misses_a_round_that_the_ledger_does_not_know(
 ) -> None:
     assert evolve("benchmark", overlay).code == 0
     ledger = workspace / "promotion/ledger.jsonl"
-    kept, previous = [], None
+    kept: list[LedgerEntry] = []
+    previous: str | None = None
     for entry in entries_of(workspace):
         if entry.entry != "round":
             chained = entry.model_copy(update={"seq": len(kept), "previous": previous})
