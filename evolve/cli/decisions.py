@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from evolve.cli.output import table
+from evolve.gate.explain import CAVEATS, HEADLINES, explanation
 from evolve.records.decision import Decision, Estimate, Reason, TaskResult
 
-CAVEATS = frozenset({"floor-tasks", "ceiling-tasks", "tier-sign-flip", "skill-not-invoked", "input-grew"})
 WIDTH = 110
 
 
@@ -20,7 +20,7 @@ def decision_text(decision: Decision, *, explained: bool = False) -> str:
 
     """
     lines = [f"decision: {decision.outcome.replace('_', ' ')}"]
-    for reason in decision.reasons:
+    for reason in sorted(decision.reasons, key=lambda reason: reason.code not in HEADLINES):
         lines.append(_reason_line(reason))
         if explained:
             lines += _explained(reason)
@@ -30,14 +30,14 @@ def decision_text(decision: Decision, *, explained: bool = False) -> str:
 
 
 def _reason_line(reason: Reason) -> str:
-    mark = "   " if reason.code in CAVEATS else "no " if reason.blocking else "yes"
+    mark = (
+        "!  " if reason.code in HEADLINES else "   " if reason.code in CAVEATS else "no " if reason.blocking else "yes"
+    )
     tasks = f": {', '.join(reason.tasks)}" if reason.tasks and len(reason.tasks) <= 4 else ""
     return f"  {mark} {reason.text}{tasks}"
 
 
 def _explained(reason: Reason) -> list[str]:
-    from evolve.gate.explain import explanation
-
     return textwrap.wrap(explanation(reason), WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
 
 

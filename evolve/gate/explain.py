@@ -7,6 +7,9 @@ from typing import Final
 from evolve.records.decision import Reason
 
 BEST_CASE: Final = "best-case-"
+# What a reader must see before anything else, and what else stands beside the verdict.
+HEADLINES: Final = frozenset({"tier-sign-flip"})
+CAVEATS: Final = frozenset({*HEADLINES, "floor-tasks", "ceiling-tasks", "skill-not-invoked", "input-grew"})
 EXPLANATIONS: Final[dict[str, str]] = {
     "too-few-runs": "A run by chance decides too much. Measure min_runs runs of each task in both arms.",
     "incomplete": "Something planned was not validly measured, and nothing is dropped silently: measure it again.",

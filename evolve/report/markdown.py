@@ -6,6 +6,7 @@ import re
 
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.journal import JOURNAL_FILE
+from evolve.gate.explain import HEADLINES
 from evolve.generation.screen import tally
 from evolve.promote.evidence import Evidence, total
 from evolve.records.decision import Estimate, TaskResult
@@ -108,8 +109,9 @@ def promotion_report(evidence: Evidence, diff: str) -> str:
         promotion=promotion,
         evidence_sha256=evidence.promotion_sha256,
         verdict=VERDICTS[promotion.decision.outcome],
+        headlines=[reason for reason in promotion.decision.reasons if reason.code in HEADLINES],
         blocking=[reason for reason in promotion.decision.reasons if reason.blocking],
-        other=[reason for reason in promotion.decision.reasons if not reason.blocking],
+        other=[reason for reason in promotion.decision.reasons if not reason.blocking and reason.code not in HEADLINES],
         spend=spend_sentence(promotion.spend),
         comparators=_comparators(evidence),
         diff=diff,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evolve.cli.decisions import CAVEATS, decision_text
-from evolve.gate.explain import EXPLANATIONS, explanation
+from evolve.cli.decisions import decision_text
+from evolve.gate.explain import CAVEATS, EXPLANATIONS, explanation
 from evolve.records.decision import Decision, Estimate, Reason, TaskResult
 from evolve.records.kinds import Outcome
 from tests.gate.test_decide import decided
@@ -46,6 +46,16 @@ def test_an_explanation_is_a_sentence_or_two(code: str) -> None:
 
 def test_caveats_are_codes() -> None:
     assert EXPLANATIONS.keys() >= CAVEATS
+
+
+def test_a_sign_that_flips_between_tiers_is_told_first() -> None:
+    reasons = (
+        Reason(code="improvement", text="better", blocking=False),
+        Reason(code="floor-tasks", text="floor", blocking=False),
+        Reason(code="tier-sign-flip", text="flips", blocking=False),
+    )
+    lines = decision_text(Decision(outcome=Outcome.PROMOTE, reasons=reasons)).splitlines()
+    assert lines == ["decision: promote", "  !   flips", "  yes better", "      floor"]
 
 
 def test_a_decision_is_told_with_what_each_reason_means_its_figures_and_its_level() -> None:

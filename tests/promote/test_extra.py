@@ -202,3 +202,11 @@ def test_an_audit_misses_a_round_that_the_ledger_does_not_know(
     ran = evolve("audit", "--all")
     assert ran.code == 4
     assert re.search(r"FAULT .* round sealed-bracket-", ran.out)
+
+
+def test_a_report_names_the_further_rounds(workspace: Path, overlay: str, evolve: CommandLine) -> None:
+    assert evolve("benchmark", overlay).code == 0
+    folder = evidence_of(workspace).folder.relative_to(workspace).as_posix()
+    text = evolve("report", folder).out
+    assert "runs 3 to 5 of bracket-sealed-01 in both arms" in text
+    assert "its regression was looked at in 9 more runs of each arm" in text
