@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
 MAX_ENUMERATED = 14
@@ -133,13 +134,12 @@ def conditional_power_of_rest(
         alpha: The level of the test.
 
     """
-    from scipy.stats import norm
-
+    normal = NormalDist()
     tasks = len(done)
     mean = math.fsum(done) + tasks * runs_left * effect
     squares = math.fsum((value + runs_left * effect) ** 2 for value in done) + tasks * runs_left * variance
-    needed = float(norm.isf(alpha)) * math.sqrt(squares)
+    needed = -normal.inv_cdf(alpha) * math.sqrt(squares)
     deviation = math.sqrt(tasks * runs_left * variance)
     if deviation == 0:
         return 1.0 if mean >= needed and mean > 0 else 0.0
-    return float(norm.sf((needed - mean) / deviation))
+    return normal.cdf((mean - needed) / deviation)
