@@ -316,8 +316,7 @@ def _judged(
     ]
     if policy.sequential != "off":
         given = GateInput((), tuple(table.task for table in tables), runs, policy, alpha)
-        found = rounds_judgement(tables, given)
-        return replace(found.judgement, outcome=Outcome.KEEP_INCUMBENT) if found.futile else found.judgement
+        return rounds_judgement(tables, given).judgement
     return judge(tables, policy, alpha)
 
 

@@ -140,9 +140,9 @@ def outcome_of_look(entries: tuple[LedgerEntry, ...], look: LedgerEntry) -> str:
     ended = next((entry for entry in after if entry.entry in ("look", "decision")), None)
     if ended is None:
         return "undecided"
-    if ended.entry == "look" or ended.outcome is None:
-        return "lost, looked again" if ended.entry == "look" else "unknown"
-    return ended.outcome.value.replace("_", " ")
+    if ended.entry == "look":
+        return "lost, looked again"
+    return "unknown" if ended.outcome is None else ended.outcome.value.replace("_", " ")
 
 
 def first_look_without(first: int, holds: Callable[[int], bool], farthest: int = FARTHEST_LOOK) -> int | None:

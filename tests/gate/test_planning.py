@@ -22,6 +22,7 @@ from evolve.gate.planning import (
     smallest_designs,
     spread_of_runs,
 )
+from evolve.stats.intervals import wilson_interval
 from evolve.stats.power import minimum_detectable_effect
 from tests.builders import make_policy
 
@@ -215,8 +216,10 @@ def test_every_spread_of_runs_is_one_to_plan_with(runs: dict[str, list[bool]]) -
 def test_the_simulation_is_seeded_and_says_what_it_is_of() -> None:
     found = simulated(Spread(), draws=60)
     assert found == simulated(Spread(), draws=60)
-    assert found != simulated(Spread(), draws=60, seed=1)
+    assert len({simulated(Spread(), draws=60, seed=seed).gained for seed in range(4)}) > 1
     assert found.power == found.promoted / 60
+    interval = wilson_interval(found.promoted, 60)
+    assert (found.low, found.high, found.confidence) == (interval.low, interval.high, 0.95)
     assert 0 <= found.low <= found.power <= found.high <= 1
     assert (found.draws, found.tasks, found.runs, found.alpha, found.effect) == (60, 8, 3, ALPHA, 0.25)
     assert found.promoted <= found.gained
@@ -236,6 +239,7 @@ def test_harm_to_single_tasks_stops_what_the_gain_alone_would_promote() -> None:
     """The tasks' differences vary so much that some are really worse, which the approximation does not know."""
     found = simulated(Spread(0.5, between=0.3), 0.35, tasks=14, draws=100)
     assert found.promoted <= found.gained - 5
+    assert found.high == wilson_interval(found.promoted, 100).high
     lenient = simulated(Spread(0.5, between=0.3), 0.35, tasks=14, draws=100, policy={"max_task_regression_pct": 1000})
     assert lenient.gained == found.gained and lenient.promoted > found.promoted
 
