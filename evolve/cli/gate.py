@@ -40,4 +40,4 @@ def command(measured: str, policy_file: Path | None, as_json: bool) -> None:
         decision = redecide_sweep(sweep, policy or workspace.policy(), workspace.promotion, tiers)
     else:
         raise InputError(f"{measured}: neither a sweep nor evidence", hint="evolve benchmark OVERLAY makes both")
-    emit(decision.json_value(), decision_text(decision), as_json=as_json)
+    emit(decision.json_value(), decision_text(decision, explained=True), as_json=as_json)

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare", "Set two sweeps or two imported scorecards beside one another; decides nothing."),
     "benchmark": ("benchmark", "Measure an overlay against the incumbent on the sealed tasks, and decide."),
     "gate": ("gate", "Decide again on a measured overlay, offline, under any policy."),
+    "simulate": ("simulate", "Show how often the gate errs, in worlds whose truth is known."),
     "power": ("power", "Show what the next look could prove, with how many tasks and runs, at what price."),
     "ledger": ("ledger", "Show the looks at sealed tasks, and what level is left for the next."),
     "promote": ("promote", "Commit a proven overlay with its evidence."),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from evolve.gate.gain import LABELS, estimate_of
 from evolve.gate.inputs import GateInput
 from evolve.gate.metrics import BLIND_TO_INPUT
-from evolve.gate.table import TaskRuns, figures_of, invoked_only, tables_of, unmeasured
+from evolve.gate.table import RowsByTask, TaskRuns, figures_of, invoked_only
 from evolve.records.decision import Estimate, Reason
-from evolve.records.policy import QUALITIES, Metric, Policy
+from evolve.records.policy import QUALITIES, Estimand, Metric, Policy
 
 # No durations: the same cells take another time each time, and a decision is to be the same.
 SHOWN_BESIDE = (
@@ -21,28 +21,25 @@ SHOWN_BESIDE = (
 )
 
 
-def beside(given: GateInput, tasks: Sequence[TaskRuns]) -> tuple[Estimate, ...]:
+def beside(given: GateInput, rows: RowsByTask, tasks: Sequence[TaskRuns]) -> tuple[Estimate, ...]:
     """Return the figures beside the one that decides, each labelled."""
-    found = [_whole(given, metric) for metric in SHOWN_BESIDE if metric is not given.policy.metric]
+    found = [_whole(given, rows, metric) for metric in SHOWN_BESIDE if metric is not given.policy.metric]
     found += _without_ties(tasks, given.policy)
     found += _triggered(tasks, given.policy)
-    return tuple(estimate for estimate in found if estimate is not None)
+    return tuple(found)
 
 
-def _whole(given: GateInput, metric: Metric) -> Estimate | None:
-    estimand = given.policy.declared_estimand if metric in QUALITIES else "geometric_mean_ratio"
+def _whole(given: GateInput, rows: RowsByTask, metric: Metric) -> Estimate:
+    estimand: Estimand = "mean_difference" if metric in QUALITIES else "geometric_mean_ratio"
     if metric in QUALITIES:
-        estimand = "mean_difference"
-    missing = unmeasured(given, metric)
-    if missing:
-        return _not_comparable(given, metric, f"{len(missing)} of {len(given.tasks)} tasks have rows without it")
-    tasks = tables_of(given, metric)
-    if metric not in QUALITIES:
-        tasks = tuple(task for task in tasks if task.comparable_cost)
-    if not tasks:
+        figures = [figures_of(task, metric) for task in rows.measured(metric).tasks]
+        return estimate_of(figures, metric, estimand, runs=given.runs, decides=False)
+    found = rows.cost_figures(metric)
+    if found.missing:
+        return _not_comparable(given, metric, f"{len(found.missing)} of {len(given.tasks)} tasks have rows without it")
+    if not found.tasks:
         return _not_comparable(given, metric, "the incumbent resolves no task")
-    figures = [figures_of(task, metric) for task in tasks]
-    return estimate_of(figures, metric, estimand, runs=given.runs, decides=False)
+    return estimate_of(found.tasks, metric, estimand, runs=given.runs, decides=False)
 
 
 def _not_comparable(given: GateInput, metric: Metric, why: str) -> Estimate:

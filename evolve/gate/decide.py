@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from evolve.gate.beside import beside, caveats
 from evolve.gate.early import decide_early, is_decided
-from evolve.gate.evidence import evidence_faults, too_few_tasks
+from evolve.gate.evidence import control_faults, evidence_faults, too_few_tasks
 from evolve.gate.gain import gain_of
 from evolve.gate.harm import Harm
 from evolve.gate.inputs import GateInput, Pair
-from evolve.gate.judge import judge
+from evolve.gate.judge import NEEDS_EXTRA_RUNS, Judgement, judge
 from evolve.gate.rounds import rounds_judgement
-from evolve.gate.table import TaskRuns, figures_of, tables_of, unmeasured
+from evolve.gate.table import RowsByTask, TaskRuns, figures_of
 from evolve.records.decision import ArmDecision, Decision, Level, Reason, TaskResult
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Metric, Policy
@@ -55,12 +55,13 @@ def _required_reason(arm: ArmDecision) -> Reason:
 
 
 def _decide_pair(given: GateInput) -> Decision:
-    if faults := evidence_faults(given):
+    rows = RowsByTask(given)
+    if faults := evidence_faults(given, rows):
         return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=tuple(faults))
     if given.stopped_early and given.policy.sequential == "off":
         end = decide_early(given)
         return end.decision.model_copy(update={"tasks": _results(end.tasks, given.policy)})
-    tasks = tables_of(given, given.policy.metric)
+    tasks = rows.measured(given.policy.metric).tasks
     compared = tasks if given.policy.of_quality else [task for task in tasks if task.comparable_cost]
     if not compared:
         text = "the incumbent resolves none of the tasks, so that there is no cost of work to compare"
@@ -77,8 +78,8 @@ def _decide_pair(given: GateInput) -> Decision:
         )
     if given.policy.sequential != "off":
         return _decide_by_rounds(given, tasks)
-    found = judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given))
-    others = beside(given, tasks)
+    found = _judged(given, rows)
+    others = beside(given, rows, tasks)
     return Decision(
         outcome=found.outcome,
         reasons=(*found.reasons, *caveats(tasks, given.policy, others)),
@@ -94,7 +95,10 @@ def _decide_by_rounds(given: GateInput, tasks: tuple[TaskRuns, ...]) -> Decision
     found = rounds_judgement(tasks, given)
     if not found.final:
         return decide_early(given).decision
-    used = tuple(task if found.rounds == given.runs else task.first(found.rounds) for task in tasks)
+    lenient = given.stopped_early and not (given.policy.control and found.judgement.outcome is Outcome.PROMOTE)
+    if faults := control_faults(given, found.rounds, partial=lenient):
+        return Decision(outcome=Outcome.INSUFFICIENT_EVIDENCE, reasons=tuple(faults))
+    used = tuple(task.rounds(found.rounds) for task in tasks)
     reasons = list(found.judgement.reasons)
     if found.rounds < given.runs:
         text = f"decided after {found.rounds} of {given.runs} rounds; what later rounds would show is not known"
@@ -113,9 +117,9 @@ def _decide_by_rounds(given: GateInput, tasks: tuple[TaskRuns, ...]) -> Decision
     )
 
 
-def _tie_break(given: GateInput) -> Sequence[TaskRuns] | None:
-    metric = given.policy.tie_break
-    return None if metric is None or unmeasured(given, metric) else tables_of(given, metric)
+def _tie_break(given: GateInput, rows: RowsByTask) -> Sequence[TaskRuns] | None:
+    found = None if given.policy.tie_break is None else rows.measured(given.policy.tie_break)
+    return None if found is None or found.missing else found.tasks
 
 
 def _results(tasks: Sequence[TaskRuns], policy: Policy, harm: Harm | None = None) -> tuple[TaskResult, ...]:
@@ -138,18 +142,26 @@ def _result(task: TaskRuns, policy: Policy, extra_runs: int) -> TaskResult:
     )
 
 
+def _judged(given: GateInput, rows: RowsByTask) -> Judgement:
+    tasks = rows.measured(given.policy.metric).tasks
+    return judge(tasks, given.policy, given.alpha, tie_break=lambda: _tie_break(given, rows))
+
+
 def extra_runs_wanted(given: GateInput) -> dict[str, int]:
     """Return how many runs of each arm beyond the plan tasks should have in all, where noise may explain a regression.
 
-    Nothing, unless the candidate would be promoted were it not for them.
+    Nothing, unless the candidate would be promoted were it not for them, in every pair that it must win in.
     """
     found: dict[str, int] = {}
+    if given.stopped_early and given.policy.sequential == "off":
+        return found
     for one in (given.main_pair(), *(given.pair(pair) for pair in given.required)):
-        if one.stopped_early or evidence_faults(one):
-            continue
-        tasks = tables_of(one, one.policy.metric)
-        judgement = judge(tasks, one.policy, one.alpha, tie_break=lambda given=one: _tie_break(given))  # type: ignore[misc]
-        if judgement.outcome is Outcome.INSUFFICIENT_EVIDENCE:
-            for task, runs in judgement.harm.wanted_runs(one.policy).items():
-                found[task] = max(found.get(task, 0), runs)
+        decided = _decide_pair(one)
+        doubted = {task for reason in decided.reasons if reason.code == NEEDS_EXTRA_RUNS for task in reason.tasks}
+        if decided.outcome is not Outcome.PROMOTE and not doubted:
+            return {}
+        for task in decided.tasks:
+            if task.task in doubted:
+                runs = min(one.policy.extra_runs, task.extra_runs + one.policy.min_runs)
+                found[task.task] = max(found.get(task.task, 0), runs)
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from evolve.gate.evidence import control_faults
 from evolve.gate.gain import gain_of
-from evolve.gate.harm import harm_of, is_beyond
+from evolve.gate.harm import harm_of, is_beyond, lower_quality
 from evolve.gate.inputs import GateInput
+from evolve.gate.judge import may_tie
 from evolve.gate.rounds import futile_after, rounds_judgement, whole_rounds
 from evolve.gate.table import Run, Side, TaskRuns, tables_of
 from evolve.records.decision import Decision, Numbers, Reason
@@ -36,8 +38,15 @@ def _pair_is_decided(given: GateInput, tasks: tuple[TaskRuns, ...]) -> bool:
     if not given.tasks or not whole_rounds(tasks):
         return False
     if given.policy.sequential != "off":
-        return rounds_judgement(tasks, given).final
+        found = rounds_judgement(tasks, given)
+        return found.final and not _lacks_control(given, found.rounds)
     return futile_after(tasks, given) is not None
+
+
+def _lacks_control(given: GateInput, rounds: int) -> bool:
+    """Whether the policy asks for a control that was not yet measured in every task, without which nothing is won."""
+    faults = control_faults(given, rounds) if given.policy.control else []
+    return any(fault.code in ("no-control", "control-incomplete") for fault in faults)
 
 
 def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, ...]:
@@ -45,8 +54,8 @@ def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, 
 
     Each missing run is taken for one that the candidate resolves and the incumbent does not. Harm, gain and the
     exact tests can only get better with that (the sign-flip p-value is the probability that the differences of a random
-    subset of the tasks sum to nothing or less, which no larger difference raises), so that no outcome could do more.
-    A cost has no best outcome.
+    subset of the tasks sum to nothing or less, which no larger difference raises), so that no outcome could do more,
+    but for a tie that a cost may break. A cost has no best outcome.
     """
     if given.policy.metric not in QUALITIES or not tasks:
         return ()
@@ -54,6 +63,8 @@ def cannot_pass(given: GateInput, tasks: tuple[TaskRuns, ...]) -> tuple[Reason, 
     harm = harm_of(best, given.policy).reasons
     if harm:
         return harm
+    if may_tie(tasks, given.policy, given.runs):
+        return ()
     return tuple(r for r in gain_of(best, given.policy, given.alpha).reasons if _holds(r, given))
 
 
@@ -69,8 +80,12 @@ def cannot_fail(given: GateInput, tasks: tuple[TaskRuns, ...]) -> bool:
     """
     if given.policy.metric not in QUALITIES or not tasks or given.policy.sequential != "off":
         return False
+    if _lacks_control(given, given.runs):
+        return False
     worst = _extreme_case(given, tasks, "incumbent")
     if any(is_beyond(task, given.policy) for task in worst) or harm_of(worst, given.policy).reasons:
+        return False
+    if any(reason.blocking for reason in lower_quality(worst, given.policy, given.alpha)):
         return False
     return not gain_of(worst, given.policy, given.alpha).refused
 
@@ -136,7 +151,7 @@ def _promoted_at_worst(given: GateInput, tasks: tuple[TaskRuns, ...], stopped: R
     label = f"{gain.estimate.estimand}; every run that was not measured is taken for the worst"
     decision = Decision(
         outcome=Outcome.PROMOTE,
-        reasons=(stopped, *gain.reasons),
+        reasons=(stopped, *lower_quality(worst, given.policy, given.alpha), *gain.reasons),
         estimates=(gain.estimate.model_copy(update={"estimand": label}),),
         test=gain.test,
     )

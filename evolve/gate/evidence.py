@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from evolve.gate.gain import smallest_p
 from evolve.gate.inputs import GateInput
-from evolve.gate.table import tables_of, unmeasured
+from evolve.gate.table import RowsByTask, tables_of
 from evolve.records.decision import Numbers, Reason, TestResult
 from evolve.records.kinds import Role, Split
 from evolve.records.policy import Metric
@@ -18,7 +18,7 @@ PAIR = (Role.INCUMBENT, Role.CANDIDATE)
 Cells = dict[tuple[str, Role], list[Row]]
 
 
-def evidence_faults(given: GateInput) -> list[Reason]:
+def evidence_faults(given: GateInput, rows: RowsByTask) -> list[Reason]:
     """Return everything that makes the evidence insufficient; each fault is listed, not only the first."""
     faults: list[Reason] = []
     minimum = given.policy.min_runs
@@ -35,12 +35,14 @@ def evidence_faults(given: GateInput) -> list[Reason]:
     if _mixed(given.rows):
         text = "rows are not of sealed tasks, or mix skill texts, agents, runtimes, task versions or seeds"
         faults.append(_fault("mixed-evidence", text))
-    if missing := unmeasured(given, given.policy.metric):
+    if missing := rows.measured(given.policy.metric).missing:
         text = (
             f"{given.policy.metric.value} is not comparable: {len(missing)} tasks have rows that nobody measured it of"
         )
         faults.append(_fault("unmeasured", text, missing))
-    return [*faults, *_control_faults(given, cells)]
+    if given.policy.sequential == "off":  # else the control is looked at after the round that decides
+        faults += control_faults(given, given.runs, partial=given.stopped_early)
+    return faults
 
 
 def _fault(code: str, text: str, tasks: tuple[str, ...] = (), numbers: Numbers | None = None) -> Reason:
@@ -55,10 +57,9 @@ def _broken_tasks(given: GateInput, cells: Cells) -> tuple[str, ...]:
         for role in PAIR:
             rows = cells.get((task, role), [])
             runs = [row.identity.run for row in rows if not row.void]
-            whole = sorted(runs) == sorted(planned | extra)
-            void = any(row.void for row in rows)
-            partial = given.stopped_early and not void and len(set(runs)) == len(runs) and planned.issuperset(runs)
-            if not (whole or partial):
+            once = len(set(runs)) == len(runs) and extra == {run for run in runs if run >= given.runs}
+            partial = given.stopped_early and not any(row.void for row in rows)
+            if not once or not (partial or planned.issubset(runs)):
                 broken.add(task)
     return tuple(sorted(broken))
 
@@ -71,7 +72,7 @@ def _extra_runs(given: GateInput, cells: Cells, task: str) -> set[int]:
         for row in cells.get((task, role), [])
         if not row.void and row.identity.run >= given.runs
     }
-    if not beyond or given.stopped_early:
+    if not beyond or (given.stopped_early and given.policy.sequential == "off"):
         return set()
     allowed = given.policy.extra_runs if given.policy.proven else 0
     return set(range(given.runs, min(max(beyond) + 1, given.runs + allowed)))
@@ -82,12 +83,11 @@ def _mixed(rows: Sequence[Row]) -> bool:
     settings: set[tuple[str, str]] = set()
     cells: dict[tuple[str, int], set[tuple[object, ...]]] = defaultdict(set)
     for row in rows:
-        identity = row.identity
-        texts[row.role].add(identity.fingerprint)
-        settings.add((identity.agent_sha256, identity.runtime_sha256))
-        cells[(identity.task, identity.run)].add(
-            (identity.seed, identity.task_sha256, identity.oracle_sha256, identity.sandbox, identity.beginning_sha256)
-        )
+        one = row.identity
+        texts[row.role].add(one.fingerprint)
+        settings.add((one.agent_sha256, one.runtime_sha256))
+        shared = (one.seed, one.task_sha256, one.oracle_sha256, one.sandbox, one.beginning_sha256)
+        cells[(one.task, one.run)].add(shared)
     return (
         any(row.split is not Split.SEALED for row in rows)
         or any(len(found) > 1 for found in texts.values())
@@ -109,25 +109,31 @@ def too_few_tasks(given: GateInput, tasks: int) -> list[Reason]:
     return [_fault("too-few-tasks", text, numbers=numbers)]
 
 
-def _control_faults(given: GateInput, cells: Cells) -> list[Reason]:
-    """Return whether the control is missing, incomplete, or differs from the incumbent whose text it has."""
-    if not any(role is Role.CONTROL for _, role in cells):
-        if given.policy.control and not given.stopped_early:
+def control_faults(given: GateInput, rounds: int, *, partial: bool = False) -> list[Reason]:
+    """Return whether the control is missing, incomplete, or differs from the incumbent whose text it has.
+
+    Args:
+        given: What is decided on.
+        rounds: The first runs of every task that are looked at.
+        partial: Whether the control may lack rows, as in a sweep that was cut short and promotes nothing.
+
+    """
+    cells: dict[str, list[int]] = {}
+    for row in given.rows:
+        if row.role is Role.CONTROL:
+            cells.setdefault(row.identity.task, [])
+            if not row.void and (row.identity.run < rounds or row.identity.run >= given.runs):
+                cells[row.identity.task].append(row.identity.run)
+    if not cells:
+        if given.policy.control and not partial:
             text = "the policy asks for a control, an arm of the incumbent's own text; none was measured"
             return [_fault("no-control", text)]
         return []
-    planned = list(range(given.runs))
-    broken = tuple(
-        sorted(
-            task
-            for task in given.tasks
-            if sorted(row.identity.run for row in cells.get((task, Role.CONTROL), []) if not row.void) != planned
-        )
-    )
-    if broken and not given.stopped_early:
+    broken = tuple(task for task in sorted(given.tasks) if sorted(cells.get(task, [])) != list(range(rounds)))
+    if broken and not partial:
         text = f"the control lacks valid rows in {len(broken)} of {len(given.tasks)} tasks"
         return [_fault("control-incomplete", text, broken)]
-    test = control_test(given)
+    test = control_test(given, rounds)
     if test is None or test.p_value > test.alpha:
         return []
     text = (
@@ -137,18 +143,18 @@ def _control_faults(given: GateInput, cells: Cells) -> list[Reason]:
     return [_fault("control-differs", text, numbers={"p_value": test.p_value, "control_alpha": test.alpha})]
 
 
-def control_test(given: GateInput) -> TestResult | None:
-    """Return the two-sided test of the control against the incumbent, where both were measured in every task."""
+def control_test(given: GateInput, rounds: int) -> TestResult | None:
+    """Return the two-sided test of the control against the incumbent, over tasks in which both have so many runs."""
     swapped = {Role.INCUMBENT: Role.INCUMBENT, Role.CONTROL: Role.CANDIDATE}
     rows = tuple(
         row.model_copy(update={"role": swapped[row.role]})
         for row in given.rows
-        if row.role in swapped and row.identity.run < given.runs
+        if row.role in swapped and row.identity.run < rounds
     )
     tasks = [
         task
-        for task in tables_of(GateInput(rows, given.tasks, given.runs, given.policy, given.alpha), Metric.RESOLVE_RATE)
-        if len(task.incumbent) == len(task.candidate) == given.runs
+        for task in tables_of(GateInput(rows, given.tasks, rounds, given.policy, given.alpha), Metric.RESOLVE_RATE)
+        if len(task.incumbent) == len(task.candidate) == rounds
     ]
     if not tasks:
         return None

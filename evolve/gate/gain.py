@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evolve.gate.metrics import METRICS
-from evolve.gate.table import TaskFigures, TaskRuns, figures_of
+from evolve.gate.table import ROUNDING, TaskFigures, TaskRuns, figures_of
 from evolve.records.decision import Estimate, Reason, TestResult
 from evolve.records.policy import QUALITIES, Estimand, Metric, Policy
 from evolve.stats.paired import PValue, mcnemar_exact, paired_t_interval, sign_flip
@@ -47,13 +47,16 @@ class Gain:
 def differences_of(figures: Sequence[TaskFigures], metric: Metric, estimand: Estimand) -> Differences:
     """Return one difference a task, above zero where the candidate is better, symmetric when the arms are exchanged.
 
-    Differences of a quality, log ratios of a cost; for a ratio of sums, differences of the cost.
+    Differences of a quality, log ratios of a cost; for a ratio of sums, differences of the cost. What rounding alone
+    tells apart is a tie: it is no win.
     """
+    if metric is Metric.RESOLVE_RATE:
+        return [Fraction(figure.candidate) - Fraction(figure.incumbent) for figure in figures]
     if metric in QUALITIES:
-        return [figure.candidate - figure.incumbent for figure in figures]  # type: ignore[return-value]
+        return [0.0 if figure.equal else float(figure.candidate - figure.incumbent) for figure in figures]
     if estimand == "ratio_of_sums":
-        return [float(figure.incumbent - figure.candidate) for figure in figures]
-    return [math.log(figure.incumbent / figure.candidate) for figure in figures]
+        return [0.0 if figure.equal else float(figure.incumbent - figure.candidate) for figure in figures]
+    return [0.0 if figure.equal else math.log(figure.incumbent / figure.candidate) for figure in figures]
 
 
 def gain_of(tasks: Sequence[TaskRuns], policy: Policy, alpha: float) -> Gain:
@@ -202,7 +205,8 @@ def _size_reason(figures: Sequence[TaskFigures], metric: Metric, estimate: Estim
         enough, shown = False, f"not comparable: {estimate.not_comparable}"
     elif metric in QUALITIES:
         total = sum((figure.candidate - figure.incumbent for figure in figures), start=Fraction(0))
-        enough, shown = total / len(figures) >= wanted, f"{estimate.value:+.1f} points"
+        slack = 0 if metric is Metric.RESOLVE_RATE else ROUNDING
+        enough, shown = total / len(figures) + slack >= wanted, f"{estimate.value:+.1f} points"
     else:
         enough = estimate.value <= -float(wanted) * 100
         shown = f"{metric.value.replace('_', ' ')} {estimate.value:+.1f} %"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from evolve.gate.gain import fraction_of_pct
-from evolve.gate.table import TaskRuns, figures_of, run_values
+from evolve.gate.gain import fraction_of_pct, on_lattice
+from evolve.gate.table import ROUNDING, TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
 from evolve.stats.two_sample import fisher_exact_fewer, permutation_lower
@@ -25,11 +25,12 @@ class Regression(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A task's regression, after how many extra runs of each arm it was settled or is still open."""
+    """A task's regression, after how many extra runs of each arm it is settled or open, and how many it then wants."""
 
     task: str
     regression: Regression
     extra_runs: int
+    wanted_runs: int = 0
 
 
 def verdict_on(task: TaskRuns, policy: Policy) -> Verdict:
@@ -51,7 +52,7 @@ def verdict_on(task: TaskRuns, policy: Policy) -> Verdict:
             return Verdict(task.task, Regression.REAL, extra)
         wanted = min(policy.extra_runs, extra + policy.min_runs)
         if wanted > len(task.extra):
-            return Verdict(task.task, Regression.PERHAPS, extra)
+            return Verdict(task.task, Regression.PERHAPS, extra, wanted)
         extra = wanted
 
 
@@ -60,8 +61,9 @@ def is_beyond(task: TaskRuns, policy: Policy) -> bool:
     limit = fraction_of_pct(policy.max_task_regression_pct)
     figures = figures_of(task, policy.metric)
     if policy.of_quality:
-        return figures.incumbent - figures.candidate > limit
-    return _cost_matters(task) and figures.candidate > figures.incumbent * float(1 + limit)
+        slack = 0 if policy.metric is Metric.RESOLVE_RATE else ROUNDING
+        return figures.incumbent - figures.candidate > limit + slack
+    return _cost_matters(task) and figures.candidate > figures.incumbent * float(1 + limit) * (1 + ROUNDING)
 
 
 def _cost_matters(task: TaskRuns) -> bool:
@@ -70,11 +72,14 @@ def _cost_matters(task: TaskRuns) -> bool:
 
 
 def chance(task: TaskRuns, policy: Policy) -> float:
-    """Return how often exchanging the labels of a task's runs makes the candidate as bad as it is, or worse."""
+    """Return how often exchanging the labels of a task's runs makes the candidate as bad as it is, or worse.
+
+    Of a cost, as it was measured: what failures are made to cost depends on the labels, and is no noise.
+    """
     if policy.metric is Metric.RESOLVE_RATE:
         found = (task.resolved("candidate"), len(task.candidate), task.resolved("incumbent"), len(task.incumbent))
         return fisher_exact_fewer(*found).p_value
-    before, after = run_values(task, policy.metric)
+    before, after = [run.value for run in task.incumbent], [run.value for run in task.candidate]
     if policy.metric in QUALITIES:
         return permutation_lower(after, before).p_value
     return permutation_lower([-math.log(v) for v in after], [-math.log(v) for v in before]).p_value
@@ -88,15 +93,17 @@ class Harm:
     perhaps: tuple[Verdict, ...]
     verdicts: tuple[Verdict, ...]
 
-    def wanted_runs(self, policy: Policy) -> dict[str, int]:
-        """Return how many extra runs of each arm the tasks still in doubt should have in all."""
-        return {v.task: min(policy.extra_runs, v.extra_runs + policy.min_runs) for v in self.perhaps}
+    @property
+    def wanted_runs(self) -> dict[str, int]:
+        """How many extra runs of each arm the tasks still in doubt should have in all."""
+        return {verdict.task: verdict.wanted_runs for verdict in self.perhaps}
 
 
 def harm_of(tasks: Sequence[TaskRuns], policy: Policy) -> Harm:
     """Return what stands against a candidate task by task."""
     verdicts = tuple(verdict_on(task, policy) for task in tasks)
-    reasons = [*_lost(tasks, policy), *_worse(verdicts, policy)]
+    settled = [task.with_extra(verdict.extra_runs) for task, verdict in zip(tasks, verdicts, strict=True)]
+    reasons = [*_lost(settled, policy), *_worse(verdicts, policy)]
     perhaps = tuple(verdict for verdict in verdicts if verdict.regression is Regression.PERHAPS)
     return Harm(tuple(reasons), perhaps, verdicts)
 
@@ -107,7 +114,9 @@ def _lost(tasks: Sequence[TaskRuns], policy: Policy) -> list[Reason]:
     lost = tuple(
         task.task
         for task in tasks
-        if all(run.resolved for run in task.incumbent) and not any(run.resolved for run in task.candidate)
+        if task.planned >= policy.min_runs
+        and all(run.resolved for run in task.incumbent)
+        and not any(run.resolved for run in task.candidate)
     )
     if not lost:
         return []
@@ -155,7 +164,7 @@ def lower_quality(tasks: Sequence[TaskRuns], policy: Policy, alpha: float) -> tu
     if not policy.proven:
         held, text = mean >= -margin, points
     else:
-        p_value = sign_flip([float(value + margin) for value in differences], "greater").p_value
+        p_value = sign_flip(on_lattice([value + margin for value in differences]), "greater").p_value
         held, numbers["p_value"] = p_value <= alpha, p_value
         text = f"{points}; that no more is lost: p = {p_value:.3g}, this look has {alpha:.3g}"
     code = "quality-held" if held else "quality-in-doubt"

@@ -54,6 +54,6 @@ class GateInput:
         return replace(self, rows=rows, required=())
 
     def pair(self, pair: Pair) -> GateInput:
-        """Return the same with the rows of a required pair alone."""
+        """Return the same with the rows of a required pair alone; the control stands beside the main pair."""
         rows = tuple(row for row in self.rows if row.arm in (pair.incumbent, pair.candidate))
-        return replace(self, rows=rows, required=())
+        return replace(self, rows=rows, required=(), policy=self.policy.model_copy(update={"control": False}))

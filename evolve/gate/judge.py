@@ -12,6 +12,7 @@ from evolve.records.decision import Reason, TestResult
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Policy
 
+NEEDS_EXTRA_RUNS = "needs-extra-runs"
 Tables = Callable[[], Sequence[TaskRuns] | None]
 
 
@@ -70,7 +71,7 @@ def _wanted(harm: Harm, policy: Policy) -> Reason:
         f"{len(tasks)} tasks lose more than is allowed, and their noise may explain it: "
         f"up to {policy.extra_runs} more runs of both arms are to show it"
     )
-    return Reason(code="needs-extra-runs", text=text, blocking=True, tasks=tasks)
+    return Reason(code=NEEDS_EXTRA_RUNS, text=text, blocking=True, tasks=tasks)
 
 
 def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_break: Tables) -> Gain | None:
@@ -95,5 +96,9 @@ def _broken_tie(tasks: Sequence[TaskRuns], policy: Policy, alpha: float, tie_bre
 
 
 def _unequal(task: TaskRuns, policy: Policy) -> bool:
-    figures = figures_of(task, policy.metric)
-    return figures.incumbent != figures.candidate
+    return not figures_of(task, policy.metric).equal
+
+
+def may_tie(tasks: Sequence[TaskRuns], policy: Policy, runs: int) -> bool:
+    """Whether a cost may yet decide: no task that was measured in every run is unequal."""
+    return policy.tie_break is not None and not any(task.planned >= runs and _unequal(task, policy) for task in tasks)

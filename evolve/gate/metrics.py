@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evolve.records.policy import QUALITIES, Metric
@@ -57,9 +57,9 @@ COSTS = tuple(metric for metric in METRICS if metric not in QUALITIES)
 BLIND_TO_INPUT = frozenset({Metric.OUTPUT_TOKENS, Metric.DURATION_S, Metric.NUM_TURNS, Metric.TOOL_CALLS})
 
 
-def measured(metric: Metric, row: Row) -> float | None:
-    """Return what a row says in a metric; a cost of nothing counts as the smallest unit, so that ratios exist."""
-    value = METRICS[metric].of(row)
-    if value is None or metric in QUALITIES:
-        return value
-    return max(float(value), SMALLEST_COST)
+def measured_of(metric: Metric, rows: Sequence[Row]) -> list[float | None]:
+    """Return what rows say in a metric; a cost of nothing counts as the smallest unit, so that ratios exist."""
+    values = [*map(METRICS[metric].of, rows)]
+    if metric in QUALITIES:
+        return values
+    return [SMALLEST_COST if value is not None and value < SMALLEST_COST else value for value in values]

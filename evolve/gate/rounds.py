@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from evolve.gate.gain import fraction_of_pct
 from evolve.gate.inputs import GateInput
-from evolve.gate.judge import Judgement, judge
+from evolve.gate.judge import Judgement, judge, may_tie
 from evolve.gate.table import TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason, TestResult
-from evolve.records.kinds import Outcome
 from evolve.records.policy import Metric
 from evolve.stats.rounds import RoundTest, conditional_power_of_rest, rounds_sign_flip
 
@@ -34,17 +33,19 @@ class RoundsJudgement:
 def rounds_judgement(tasks: Sequence[TaskRuns], given: GateInput) -> RoundsJudgement:
     """Judge round by round, and return the first judgement that is final, or the last.
 
-    A promotion is final, and so are futility and the last round; once a round's test has crossed its boundary the
-    gain stays proven, and further rounds are asked whether it harms.
+    Once a round's test has crossed its boundary the gain is proven, and what is left to ask is asked of single tasks:
+    whether their regression is noise. Futility is final, and so is the last round; a gain that is proven and too small
+    goes on.
     """
     last = min(whole_rounds(tasks), given.runs)
     tests = rounds_sign_flip(_cumulative(tasks, last), given.runs, given.alpha)
     for rounds in range(1, last + 1):
-        table = [task if rounds == given.runs else task.first(rounds) for task in tasks]
+        table = [task.rounds(rounds) for task in tasks]
         test = tests[min(rounds, len(tests)) - 1]
         found = judge(table, given.policy, given.alpha, proof=_proof(table, test, given.runs))
         futile = None if test.crossed else _futile(table, given)
-        final = found.outcome is Outcome.PROMOTE or futile is not None or rounds == given.runs
+        settled = test.crossed and not found.gain.refused
+        final = settled or futile is not None or rounds == given.runs
         if final or rounds == last:
             return RoundsJudgement(found, rounds, final, futile)
     raise ValueError("needs at least one whole round")
@@ -74,7 +75,7 @@ def _proof(table: Sequence[TaskRuns], test: RoundTest, planned: int) -> TestResu
 def futile_after(tasks: Sequence[TaskRuns], given: GateInput) -> Reason | None:
     """Return whether what is left is not worth measuring, after the rounds that are whole."""
     rounds = whole_rounds(tasks)
-    if rounds >= given.runs:
+    if rounds >= given.runs or may_tie(tasks, given.policy, given.runs):
         return None
     return _futile([task.first(rounds) for task in tasks], given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from evolve.bench.runner import SweepResult
 from evolve.errors import EvolveError, InputError
 from evolve.generation.candidates import Proposer, Slot, slots
 from evolve.generation.choose import choose_skill
-from evolve.generation.screen import INCUMBENT, Standing, finalist, survivors, tally
+from evolve.generation.screen import INCUMBENT, Standing, cost_ratio, finalist, survivors, tally
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
 from evolve.overlays import FrozenOverlay, read_overlay, write_overlay
@@ -221,19 +221,26 @@ class GenerationLoop:
         policy = self.bench.policy.screening
         train = self._compare(Split.TRAIN, skill, candidates, policy.train_runs).rows
         standings = [
-            Standing(c.name, sum(len(text) for _, text in c.overlay.files.texts()), tally(train, c.name))
+            Standing(
+                arm=c.name,
+                resident_bytes=sum(len(text) for _, text in c.overlay.files.texts()),
+                train=tally(train, c.name),
+                cost=cost_ratio(train, c.name, self.bench.policy),
+            )
             for c in candidates
         ]
-        able = survivors(standings, tally(train, INCUMBENT), policy.survivors)
+        able = survivors(standings, tally(train, INCUMBENT), self.bench.policy)
         self._note_standings(standings, incumbent_train=str(tally(train, INCUMBENT)))
         if not able:
             return None
         names = {standing.arm for standing in able}
         entering = [candidate for candidate in candidates if candidate.name in names]
         rows = self._compare(Split.SELECTION, skill, entering, policy.selection_runs).rows
-        measured = [Standing(s.arm, s.resident_bytes, s.train, tally(rows, s.arm)) for s in able]
+        measured = [
+            replace(s, selection=tally(rows, s.arm), cost=cost_ratio(rows, s.arm, self.bench.policy)) for s in able
+        ]
         self._note_standings(measured, incumbent_selection=str(tally(rows, INCUMBENT)))
-        best = finalist(measured, tally(rows, INCUMBENT))
+        best = finalist(measured, tally(rows, INCUMBENT), self.bench.policy)
         return next((c for c in candidates if best is not None and c.name == best.arm), None)
 
     def _note_standings(self, standings: list[Standing], **incumbent: str) -> None:

@@ -194,6 +194,15 @@ def _ledger_findings(
         yield compare(file, f"level spent before the look of {name}", expected.spent, promotion.ledger.spent)
         yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
+        for entry in entries[look.seq + 1 :]:
+            if entry.sweep == look.sweep and entry.entry != "look":
+                yield compare(f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", _subject(look), _subject(entry))
+
+
+def _subject(entry: LedgerEntry) -> dict[str, object]:
+    """Return what all entries about one look have in common."""
+    own = {"seq", "at", "entry", "outcome", "evidence_sha256", "previous"}
+    return entry.model_dump(exclude=own)
 
 
 def _texts(promotion: Promotion) -> int:

@@ -39,6 +39,17 @@ class AuditContext:
         return self.promotion_root.relative_to(self.repository.root).as_posix()
 
 
+def _ledger_findings(where: str, sha: str, context: AuditContext) -> Iterator[Finding]:
+    """Check that the ledger of today goes on from the ledger in the commit."""
+    then = context.repository.blob(sha, f"{context.prefix}/{LEDGER_FILE}")
+    try:
+        now = (context.promotion_root / LEDGER_FILE).read_bytes()
+    except OSError as error:
+        yield Finding(LEDGER_FILE, "ledger", False, str(error))
+        return
+    yield Finding(where, "its ledger is how today's begins", then is not None and now.startswith(then))
+
+
 def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, context: AuditContext) -> Iterator[Finding]:
     """Check the commit that carries a promotion's evidence."""
     repository = context.repository
@@ -56,6 +67,7 @@ def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, conte
     }
     for key, value in trailers.items():
         yield compare(where, f"trailer {key}", value, commit.trailers.get(key))
+    yield from _ledger_findings(where, commit.sha, context)
     for path, expected in promotion.overlay_files.items():
         yield compare(where, f"{path} after", expected, _blob_digest(repository, commit.sha, path))
     yield from _rule_findings(where, promotion, commit.sha, context)

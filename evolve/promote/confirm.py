@@ -198,7 +198,7 @@ class Confirmation:
         while True:
             before = sum(found.plan.runs for found in rounds)
             given = self._given((result, *rounds), look, result.plan)
-            wanted = next_round(given, self.bench.policy, before)
+            wanted = next_round(given, before)
             if wanted is None:
                 return tuple(rounds)
             told = ", ".join(wanted.tasks)
@@ -235,7 +235,7 @@ class Confirmation:
         return evidence_folder(self.bench.workspace.promotion, self.incumbent.name, self.overlay.digest, sweep)
 
     def decide(self, results: tuple[SweepResult, ...], look: LedgerEntry) -> Evidence:
-        """Decide on a finished sweep with its further rounds, write the evidence and enter the decision in the ledger."""
+        """Decide on a sweep and its further rounds, write the evidence and enter the decision in the ledger."""
         promotion = make_promotion(results, self.bench.policy, self.incumbent, self.overlay, self.sealed, look)
         folder = self._folder(promotion.sweep)
         rows = tuple(row for result in results for row in result.rows)

@@ -11,7 +11,6 @@ from evolve.gate.decide import GateInput, extra_runs_wanted
 from evolve.records.base import read_json
 from evolve.records.kinds import Role
 from evolve.records.plan import Plan
-from evolve.records.policy import Policy
 
 EXTRA_OF = "extra-of-"
 
@@ -45,19 +44,18 @@ class Round:
     runs: int
 
 
-def next_round(given: GateInput, policy: Policy, before: int) -> Round | None:
+def next_round(given: GateInput, before: int) -> Round | None:
     """Return the round that a decision waits for, if it waits for one.
 
     Args:
         given: What is decided on, the rounds so far included.
-        policy: The thresholds.
         before: Extra runs of each arm so far.
 
     """
     wanted = {task: runs for task, runs in extra_runs_wanted(given).items() if runs > before}
     if not wanted:
         return None
-    return Round(tuple(sorted(wanted)), given.runs + before, min(policy.min_runs, max(wanted.values()) - before))
+    return Round(tuple(sorted(wanted)), given.runs + before, min(wanted.values()) - before)
 
 
 def groups_of(groups: tuple[Group, ...], tasks: tuple[str, ...]) -> tuple[Group, ...]:

@@ -104,7 +104,7 @@ class Policy(Record):
         default=0.05, gt=0, lt=1, description="Level at which a task's own noise no longer explains its regression."
     )
     extra_runs: int = Field(
-        default=9, ge=0, le=1000, description="More runs of both arms for a task whose regression may be noise."
+        default=12, ge=0, le=1000, description="More runs of both arms for a task whose regression may be noise."
     )
     noninferiority_margin: float = Field(
         default=0.1, gt=0, le=1, description="How much of the resolve rate a cheaper candidate may possibly lose."

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 MAX_ENUMERATED = 14
+MAX_KEPT = 64
 RESAMPLES = 100_000
 _CHUNK = 20_000
 _RELATIVE_SLACK = 1e-9
@@ -95,22 +96,25 @@ def _flipped_sums(rounds: Sequence[Sequence[float]], seed: int) -> Any:
 
     table = numpy.array(rounds, dtype=float).T
     tasks = len(rounds[0])
-    if tasks <= MAX_ENUMERATED:
-        return (_all_signs(tasks) @ table).T
+    if tasks <= MAX_KEPT:
+        return (_kept_signs(tasks, seed) @ table).T
     rng = numpy.random.default_rng(seed)
-    parts = []
-    for _ in range(RESAMPLES // _CHUNK):
-        signs = rng.integers(0, 2, size=(_CHUNK, tasks), dtype=numpy.int8) * 2 - 1
-        parts.append((signs.astype(float) @ table).T)
-    return numpy.concatenate(parts, axis=1)
+    chunks = (_signs(rng, _CHUNK, tasks) @ table for _ in range(RESAMPLES // _CHUNK))
+    return numpy.concatenate([chunk.T for chunk in chunks], axis=1)
 
 
-@lru_cache(maxsize=4)
-def _all_signs(tasks: int) -> Any:
+@lru_cache(maxsize=2)
+def _kept_signs(tasks: int, seed: int) -> Any:
     import numpy
 
-    numbers = numpy.arange(2**tasks)[:, None]
-    return ((numbers >> numpy.arange(tasks)) & 1) * 2.0 - 1
+    if tasks <= MAX_ENUMERATED:
+        numbers = numpy.arange(2**tasks)[:, None]
+        return ((numbers >> numpy.arange(tasks)) & 1) * 2.0 - 1
+    return _signs(numpy.random.default_rng(seed), RESAMPLES, tasks)
+
+
+def _signs(rng: Any, vectors: int, tasks: int) -> Any:
+    return rng.integers(0, 2, size=(vectors, tasks)) * 2.0 - 1
 
 
 def conditional_power_of_rest(

@@ -384,13 +384,13 @@ def test_what_is_decided_early_is_decided_so_by_every_outcome_of_the_rest(
         known += rows[:seen_incumbent] + rows[3 : 3 + seen_candidate]
         rest = [row for row in rows if row not in known]
         full += [*(row for row in rows if row in known), *(with_outcome(row, rng.random() < 0.5) for row in rest)]
-    partial = given_of(known, len(table))
+    partial = given_of(known, len(table), futility=0)
     stopped = decide(replace(partial, stopped_early=True))
     if cannot_pass(partial):
-        assert decide(given_of(full, len(table))).outcome is not Outcome.PROMOTE
+        assert decide(given_of(full, len(table), futility=0)).outcome is not Outcome.PROMOTE
         assert stopped.outcome is Outcome.KEEP_INCUMBENT
     elif cannot_fail(partial):
-        assert decide(given_of(full, len(table))).outcome is Outcome.PROMOTE
+        assert decide(given_of(full, len(table), futility=0)).outcome is Outcome.PROMOTE
         assert stopped.outcome is Outcome.PROMOTE
     else:
         assert stopped.outcome is Outcome.INSUFFICIENT_EVIDENCE

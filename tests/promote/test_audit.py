@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.digest import sha256_bytes
+from evolve.digest import canonical_json, sha256_bytes
 from evolve.promote.attest import envelope
 from evolve.promote.audit import audit_all, open_audit
 from evolve.promote.evidence import read_evidence
@@ -230,3 +230,13 @@ def test_a_reused_row_that_its_sweep_did_not_measure_is_found(measured: Measured
     rows[index] = rows[index].model_copy(update={"reused": reuse.model_copy(update={"row_sha256": "0" * 64})})
     (second / "rows.jsonl").write_bytes(jsonl_bytes(rows))
     assert any("did not measure it" in fault for fault in faults(measured))
+
+
+@pytest.mark.parametrize("change", [{"spent": 0.01}, {"at": "2026-01-02T03:04:05Z"}, {"alpha": 0.04}, {"texts": 2}])
+def test_a_change_of_the_last_entry_of_the_ledger_is_found(promoted: Measured, change: dict[str, object]) -> None:
+    path = promoted.root / "promotion" / "ledger.jsonl"
+    *before, last = path.read_bytes().splitlines(keepends=True)
+    entry = json.loads(last)
+    assert entry["entry"] == "promotion"
+    path.write_bytes(b"".join(before) + canonical_json({**entry, **change}) + b"\n")
+    assert faults(promoted)

@@ -1,0 +1,1 @@
+"""The gate's operating characteristics on worlds whose truth is known."""
