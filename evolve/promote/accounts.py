@@ -291,7 +291,7 @@ class Measured:
 
     @property
     def spread(self) -> Spread:
-        """What is taken for granted by these rows; by Miller's defaults where there is none."""
+        """What is taken for granted by these rows; the usual variances where there is none."""
         return spread_of_runs(self.resolved) if self.resolved else Spread()
 
     def median(self, of: str) -> tuple[float | None, int]:
