@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DIGEST_SHOWN = 8
 MOST_TASKS = 4
+BRIEF = ["skill", "sealed tasks", "next look's level", "tasks needed", "last look that can prove", "power", "incumbent"]
 HEADER = ["look", "date", "skill", "tasks", "texts", "level", "spent before", "outcome", "sweep", "overlay"]
 
 
@@ -72,7 +73,7 @@ def command(skill: str | None, include_expensive: bool, as_json: bool) -> None:
         "accounts": [_account_value(one, policy) for one in told],
         "policy": {"alpha": policy.alpha, "account": policy.alpha_account, "min_runs": policy.min_runs},
     }
-    emit(value, _text(entries, looks, told, policy), as_json=as_json)
+    emit(value, _text(entries, looks, told, policy, named=skill is not None), as_json=as_json)
 
 
 def _told(account: Account, policy: Policy, spread: Spread | None) -> Told:
@@ -88,7 +89,9 @@ def _told(account: Account, policy: Policy, spread: Spread | None) -> Told:
     return Told(account, last, weak_from_look(account, policy, spread), power, spread)
 
 
-def _text(entries: tuple[LedgerEntry, ...], looks: list[LedgerEntry], told: list[Told], policy: Policy) -> str:
+def _text(
+    entries: tuple[LedgerEntry, ...], looks: list[LedgerEntry], told: list[Told], policy: Policy, *, named: bool
+) -> str:
     blocks = []
     if looks:
         # A cell with a line break or a tab would forge a row of the table.
@@ -101,8 +104,40 @@ def _text(entries: tuple[LedgerEntry, ...], looks: list[LedgerEntry], told: list
 
         first = level_of_look(policy.alpha_account, 1, policy.alpha)
         blocks.append(f"no sealed task to look at; a first look would be granted {first:.3g} of {policy.alpha:g}")
-    blocks += ["\n".join(_lines(one, policy)) for one in told]
+    # What has not looked yet is told briefly: of many skills the same would be said again and again.
+    blocks += ["\n".join(_lines(one, policy)) for one in told if named or one.account.looks]
+    brief = [one for one in told if not named and not one.account.looks]
+    if brief:
+        blocks.append("\n".join(_brief_lines(brief, policy)))
     return "\n\n".join(blocks)
+
+
+def _brief_lines(told: list[Told], policy: Policy) -> list[str]:
+    from evolve.promote.accounts import REFERENCE_EFFECT
+
+    kept = "lord, a false discovery rate of" if policy.alpha_account == "lord" else "of"
+    lines = [
+        f"without a look yet, levels one-sided ({kept} {policy.alpha:g}):",
+        table([_brief_row(one, policy) for one in told], BRIEF),
+    ]
+    if not policy.proven:
+        lines.append(f"the policy's preset {policy.preset.value} asks for no test, so that no level is spent on it")
+    elif policy.of_quality:
+        lines.append(f"power for +{100 * REFERENCE_EFFECT:g} points with {policy.min_runs} runs a task, approximate")
+    return [*lines, "evolve ledger SKILL tells more of one"]
+
+
+def _brief_row(told: Told, policy: Policy) -> list[str]:
+    account, spread = told.account, told.spread
+    row = [account.skill, str(len(account.tasks)), f"{account.next_alpha:.3g}"]
+    if not policy.proven:
+        return [*row, "-", "-", "-", "-"]
+    last = "no end in sight" if told.last_look is None else str(told.last_look)
+    row += [str(account.least_tasks), last if account.able else "none: fresh sealed tasks are due now"]
+    if spread is None:
+        return [*row, "-", "-"]
+    power = "no room" if told.power is None else f"{told.power:.2f}"
+    return [*row, power, f"{100 * spread.rate:.1f} % {spread.rate_from}"]
 
 
 def _row(entries: tuple[LedgerEntry, ...], look: LedgerEntry) -> list[str]:

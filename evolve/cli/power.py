@@ -15,7 +15,7 @@ from evolve.cli.run_options import expensive_option
 from evolve.errors import InputError
 
 if TYPE_CHECKING:
-    from evolve.gate.planning import SimulatedPower, Spread
+    from evolve.gate.planning import SeenDesign, SimulatedPower, Spread
     from evolve.promote.accounts import Account, Measured
     from evolve.records.policy import Policy
     from evolve.records.workspace import WorkspaceSpec
@@ -118,16 +118,6 @@ def _refuse_cost(policy: Policy) -> None:
 
 
 @dataclass(frozen=True)
-class Priced:
-    """A sweep that would have the power by the approximation, and the power that it was seen to have."""
-
-    tasks: int
-    runs: int
-    power: float
-    simulated: SimulatedPower | None
-
-
-@dataclass(frozen=True)
 class Planned:
     """What is said of a skill: what is taken for granted, what can be detected, and with which sweeps."""
 
@@ -139,14 +129,14 @@ class Planned:
     measured: Measured
     detectable: tuple[tuple[int, int, float | None], ...]
     effect: float | None
-    designs: tuple[Priced, ...] | None
+    designs: tuple[SeenDesign, ...] | None
     approximate: float | None
     simulated: SimulatedPower | None
     last_look: int | None
 
 
 def _planned(workspace: Workspace, policy: Policy, account: Account, asked: Asked) -> Planned:
-    from evolve.gate.planning import approximate_power, detectable_effect, simulated_power, smallest_designs
+    from evolve.gate.planning import approximate_power, detectable_effect, simulated_power, sufficient_designs
     from evolve.promote.accounts import last_able_look, measured_rows_of
 
     measured = measured_rows_of(workspace, workspace.skill(account.skill))
@@ -157,18 +147,8 @@ def _planned(workspace: Workspace, policy: Policy, account: Account, asked: Aske
     shapes = [(tasks, count) for tasks in asked.tasks or (own,) for count in dict.fromkeys(runs)]
     designs = None
     if effect is not None and (asked.points is not None or asked.rate_candidate is not None):
-        found = smallest_designs(spread, effect, runs, alpha, asked.power)
-        designs = tuple(
-            Priced(
-                one.tasks,
-                one.runs,
-                one.power,
-                simulated_power(spread, effect, one.tasks, one.runs, policy, alpha)
-                if one.cells <= MOST_CELLS
-                else None,
-            )
-            for one in found
-        )
+        able = tuple(count for count in runs if count >= policy.min_runs) or (policy.min_runs,)
+        designs = sufficient_designs(spread, effect, able, policy, alpha, asked.power, most_cells=MOST_CELLS)
     design = (own, policy.min_runs)
     return Planned(
         account=account,
@@ -221,7 +201,7 @@ def _effect(skill: str, spread: Spread, asked: Asked) -> float | None:
 
 def assumptions_text(spread: Spread, measured: Measured) -> list[str]:
     """Return how the figures were made: what was measured, of which sweeps, and what is assumed."""
-    origin = "assumed, Miller 2024" if spread.variance_from == "assumed" else spread.variance_from
+    origin = spread.variance_from
     within = "Bernoulli" if spread.rate_from == "given" else origin
     lines = [
         f"taken for granted: the incumbent's mean resolve rate {100 * spread.rate:.1f} % "
@@ -346,15 +326,18 @@ def _design_lines(plan: Planned, policy: Policy) -> list[str]:
         return []
     what = f"+{100 * plan.effect:.3g} points with power {plan.power:g} at this level"
     if not plan.designs:
-        return [f"no sweep of at most a million tasks proves {what}"]
+        return [f"no sweep of at most {MOST_CELLS:,} cells proves {what}"]
     rows = []
-    for design in plan.designs:
-        found = design.simulated
-        told = "not simulated" if found is None else f"{found.power:.2f} ({found.low:.2f} to {found.high:.2f})"
-        shape = [str(design.tasks), f"{design.runs}{'' if design.runs >= policy.min_runs else ' *'}"]
-        rows.append([*shape, f"{design.power:.2f}", told, *_price(plan.measured, 2 * design.tasks * design.runs)])
+    for seen in plan.designs:
+        found = seen.simulated
+        told = f"{found.power:.2f} ({found.low:.2f} to {found.high:.2f}){'' if seen.enough else ' not enough'}"
+        shape = [str(seen.design.tasks), str(seen.design.runs), f"{seen.design.power:.2f}"]
+        rows.append([*shape, told, *_price(plan.measured, seen.design.cells)])
     header = ["tasks", "runs", "approximate power", "simulated (95 %)", "cells", "cost", "time, one worker"]
-    return [f"smallest sweeps that prove {what} by the normal approximation, cheapest first:", table(rows, header)]
+    lines = [f"sweeps that are seen to prove {what}, cheapest first:", table(rows, header)]
+    if not all(seen.enough for seen in plan.designs):
+        lines.append("not enough: more tasks are also more that may get worse; a larger gain or extra_runs would help")
+    return lines
 
 
 def _value(plan: Planned) -> dict[str, Any]:
@@ -392,7 +375,15 @@ def _value(plan: Planned) -> dict[str, Any]:
         "simulated_power": None if plan.simulated is None else asdict(plan.simulated),
         "designs": None
         if plan.designs is None
-        else [{**design(one.tasks, one.runs), **asdict(one)} for one in plan.designs],
+        else [
+            {
+                **design(one.design.tasks, one.design.runs),
+                "power": one.design.power,
+                "simulated": asdict(one.simulated),
+                "enough": one.enough,
+            }
+            for one in plan.designs
+        ],
         "least_tasks": least_tasks(plan.alpha),
         "last_look_that_can_prove": plan.last_look,
     }

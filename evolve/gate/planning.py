@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal
@@ -16,14 +16,20 @@ from evolve.gate.table import Run, TaskRuns
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Policy
 from evolve.stats.intervals import wilson_interval
-from evolve.stats.power import BETWEEN_VARIANCE, WITHIN_VARIANCE, variance_components
+from evolve.stats.power import WITHIN_VARIANCE, variance_components
 
 Origin = Literal["measured", "given", "assumed"]
 ASSUMED_RATE = 0.5
 # What share of the variance of a run is within its task, where only the defaults of Miller (2024) tell: 2/3.
 ASSUMED_SHARE = WITHIN_VARIANCE / (ASSUMED_RATE * (1 - ASSUMED_RATE))
-# How the tasks' rates of the two arms go together: what makes rates that are equally likely vary by 1/9 in difference.
-CORRELATION = 1 / 3
+# How the tasks' rates of two texts of one skill go together, under one model. Miller's 1/9 is of two models, whose
+# rates go together by 1/3; with it a fifth of the tasks would truly be worse under a gain of 25 points.
+CORRELATION = 5 / 6
+# What it makes of rates that are equally likely: 2 (1 - CORRELATION) / 12, a standard deviation of 17 points.
+ASSUMED_BETWEEN = 1 / 36
+GROWTH = 1.25
+MOST_TRIES = 6
+SEARCH_DRAWS = 200
 DRAWS = 400
 FEWEST_DRAWS = 20
 MOST_RUNS = 1_000_000
@@ -51,7 +57,7 @@ class Spread:
     """
 
     rate: float = ASSUMED_RATE
-    between: float = BETWEEN_VARIANCE
+    between: float = ASSUMED_BETWEEN
     share: float = ASSUMED_SHARE
     rate_from: Origin = "assumed"
     variance_from: Origin = "assumed"
@@ -94,11 +100,13 @@ def spread_of_runs(resolved: Mapping[str, Sequence[bool]]) -> Spread:
 
 
 def approximate_power(spread: Spread, effect: float, tasks: int, runs: int, alpha: float) -> float:
-    """Return how often an effect would be proven, by the normal approximation (Miller 2024, arXiv 2411.00640).
+    """Return how often an effect would be proven, by a normal approximation of the sign-flip test.
 
-    Phi(delta / sqrt((omega^2 + 2 sigma^2 / K) / n) - z(1 - alpha)) for n tasks and K runs an arm; 0 where a win on
-    every task would not reach the level. It knows nothing of harm to single tasks, and for few tasks or a large effect
-    it is too high: the sign-flip test takes the effect itself for a part of the differences' spread.
+    Phi(s sqrt(n) - z(1 - alpha) sqrt(1 + s^2)) for n tasks and K runs an arm, with s = delta / sqrt(omega^2 +
+    2 sigma^2 / K), whose variance is that of Miller (2024, arXiv 2411.00640). Miller's z test lacks sqrt(1 + s^2): it
+    comes of the signs that the sign-flip test changes, as then the differences vary by delta^2 more. 0 where a win on
+    every task would not reach the level; where z > sqrt(n), s counts no further than it helps, which is too low. It
+    knows nothing of harm to single tasks.
 
     Args:
         spread: What is taken for granted.
@@ -119,7 +127,10 @@ def approximate_power(spread: Spread, effect: float, tasks: int, runs: int, alph
     variance = spread.between + 2 * spread.within(effect) / runs
     if variance <= 0:
         return 1.0
-    return normal.cdf(effect / math.sqrt(variance / tasks) + normal.inv_cdf(alpha))
+    critical, scaled = -normal.inv_cdf(alpha), effect / math.sqrt(variance)
+    if critical > math.sqrt(tasks):
+        scaled = min(scaled, math.sqrt(tasks / (critical**2 - tasks)))
+    return normal.cdf(scaled * math.sqrt(tasks) - critical * math.hypot(1, scaled))
 
 
 def detectable_effect(spread: Spread, tasks: int, runs: int, alpha: float, power: float) -> float | None:
@@ -192,6 +203,58 @@ def _smallest(spread: Spread, effect: float, runs: int, alpha: float, power: flo
         enough = approximate_power(spread, effect, middle, runs, alpha) >= power
         low, high = (low, middle) if enough else (middle, high)
     return Design(high, runs, approximate_power(spread, effect, high, runs, alpha))
+
+
+@dataclass(frozen=True)
+class SeenDesign:
+    """A sweep, and the power that it was seen to have when it was simulated; ``enough`` when that is what was asked."""
+
+    design: Design
+    simulated: SimulatedPower
+    enough: bool
+
+
+def sufficient_designs(
+    spread: Spread, effect: float, runs: Sequence[int], policy: Policy, alpha: float, power: float, *, most_cells: int
+) -> tuple[SeenDesign, ...]:
+    """Return, for each number of runs, a sweep that is seen to have the power: from the approximation upwards.
+
+    Where more tasks do not give it (more tasks are also more that may get worse), the best that was seen is returned.
+
+    Args:
+        spread: What is taken for granted.
+        effect: The mean difference of the resolve rate.
+        runs: The numbers of runs to try.
+        policy: The policy in force, which decides on the resolve rate.
+        alpha: The level of the look, one-sided.
+        power: How often the effect is to be proven.
+        most_cells: No larger sweep is tried.
+
+    Raises:
+        ValueError: As ``simulated_power`` does.
+
+    """
+    found = []
+    for first in smallest_designs(spread, effect, runs, alpha, power):
+        tried = [*_seen(spread, effect, first, policy, alpha, power, most_cells)]
+        if tried:
+            found.append(max(tried, key=lambda one: (one.enough, one.simulated.power)))
+    return tuple(sorted(found, key=lambda one: (not one.enough, one.design.cells, one.design.tasks)))
+
+
+def _seen(
+    spread: Spread, effect: float, first: Design, policy: Policy, alpha: float, power: float, most_cells: int
+) -> Iterator[SeenDesign]:
+    tasks = first.tasks
+    for _ in range(MOST_TRIES):
+        design = Design(tasks, first.runs, approximate_power(spread, effect, tasks, first.runs, alpha))
+        if design.cells > most_cells:
+            return
+        seen = simulated_power(spread, effect, tasks, first.runs, policy, alpha, draws=SEARCH_DRAWS)
+        yield SeenDesign(design, seen, seen.power >= power)
+        if seen.power >= power:
+            return
+        tasks = math.ceil(tasks * GROWTH)
 
 
 def least_tasks(alpha: float) -> int:
@@ -316,8 +379,7 @@ def _judged(
     ]
     if policy.sequential != "off":
         given = GateInput((), tuple(table.task for table in tables), runs, policy, alpha)
-        found = rounds_judgement(tables, given)
-        return replace(found.judgement, outcome=Outcome.KEEP_INCUMBENT) if found.futile else found.judgement
+        return rounds_judgement(tables, given).judgement
     return judge(tables, policy, alpha)
 
 

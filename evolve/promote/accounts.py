@@ -140,9 +140,9 @@ def outcome_of_look(entries: tuple[LedgerEntry, ...], look: LedgerEntry) -> str:
     ended = next((entry for entry in after if entry.entry in ("look", "decision")), None)
     if ended is None:
         return "undecided"
-    if ended.entry == "look" or ended.outcome is None:
-        return "lost, looked again" if ended.entry == "look" else "unknown"
-    return ended.outcome.value.replace("_", " ")
+    if ended.entry == "look":
+        return "lost, looked again"
+    return "unknown" if ended.outcome is None else ended.outcome.value.replace("_", " ")
 
 
 def first_look_without(first: int, holds: Callable[[int], bool], farthest: int = FARTHEST_LOOK) -> int | None:
@@ -291,7 +291,7 @@ class Measured:
 
     @property
     def spread(self) -> Spread:
-        """What is taken for granted by these rows; by Miller's defaults where there is none."""
+        """What is taken for granted by these rows; the usual variances where there is none."""
         return spread_of_runs(self.resolved) if self.resolved else Spread()
 
     def median(self, of: str) -> tuple[float | None, int]:

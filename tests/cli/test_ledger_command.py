@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from evolve.cli.ledger import _brief_row, _told
+from evolve.promote.accounts import accounts_of
 from evolve.promote.ledger import Ledger, NewLook, find_entry
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome
 from evolve.stats.multiplicity import alpha_at, lord_alpha
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel
+from tests.worlds import ScriptedModel, make_workspace
 
 SEALED = tuple(f"bracket-sealed-{number:02d}" for number in range(1, 9))
 Look = Callable[..., None]
@@ -49,15 +52,84 @@ def rewrite_last(workspace: Path, **fields: Any) -> None:
 
 
 def test_an_empty_ledger_says_what_the_first_look_is_granted(workspace: Path, evolve: CommandLine) -> None:
-    ran = evolve("ledger")
+    ran = evolve("ledger", "bracket")
     assert ran.code == 0
     assert "no look yet: the ledger is empty" in ran.out
     assert "bracket, 8 sealed tasks" in ran.out
     assert "granted so far 0 of 0.05; look 1 is granted 0.0304, one-sided" in ran.out
     assert "from 6 tasks on; there are 8" in ran.out
     assert "after 2 more looks" in ran.out
-    assert "power for +25 points with 8 tasks x 3 runs: 0.37 at look 1" in ran.out
+    assert "power for +25 points with 8 tasks x 3 runs: 0.38 at look 1" in ran.out
     assert "assumed" in ran.out
+    assert "evolve ledger SKILL" not in ran.out
+
+
+def test_skills_without_a_look_are_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evolve: CommandLine
+) -> None:
+    """2^-6 is below the level 0.0304 and 2^-5 is not; 8 tasks reach the second look's 0.0076, not the third's."""
+    monkeypatch.chdir(make_workspace(tmp_path / "two", skills=("bracket", "wall")))
+    said, blank, title, header, *rows, power, more = evolve("ledger").out.splitlines()
+    assert (said, blank) == ("no look yet: the ledger is empty", "")
+    assert title == "without a look yet, levels one-sided (of 0.05):"
+    columns = ["skill", "sealed tasks", "next look's level", "tasks needed", "last look that can prove", "power"]
+    assert re.split("  +", header) == [*columns, "incumbent"]
+    assert [re.split("  +", row) for row in rows] == [
+        [name, "8", "0.0304", "6", "2", "0.38", "50.0 % assumed"] for name in ("bracket", "wall")
+    ]
+    assert power == "power for +25 points with 3 runs a task, approximate"
+    assert more == "evolve ledger SKILL tells more of one"
+
+
+def test_only_skills_without_a_look_are_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evolve: CommandLine
+) -> None:
+    root = make_workspace(tmp_path / "two", skills=("bracket", "wall"))
+    monkeypatch.chdir(root)
+    new = NewLook("bracket", "ab" * 32, "one", "2" * 64, SEALED)
+    Ledger(root / "promotion", root / "results/.locks").record_look(find_workspace(root).policy(), new, again=False)
+    out = evolve("ledger").out
+    assert "bracket, 8 sealed tasks" in out and "wall, 8 sealed tasks" not in out
+    table = out[out.index("without a look yet") :]
+    assert "\nwall  " in table and "bracket" not in table
+    assert "wall, 8 sealed tasks" in evolve("ledger", "wall").out
+    assert "without a look yet" not in evolve("ledger", "bracket").out
+
+
+@pytest.mark.parametrize(("kept", "last"), [(5, "none: fresh sealed tasks are due now"), (6, "1")])
+def test_the_table_says_which_look_is_the_last(workspace: Path, evolve: CommandLine, kept: int, last: str) -> None:
+    for number in range(kept + 1, 9):
+        shutil.rmtree(workspace / f"corpus/bracket-sealed-{number:02d}")
+    row = re.split("  +", evolve("ledger").out.splitlines()[4])
+    assert (row[1], row[4]) == (str(kept), last)
+
+
+def test_the_table_says_what_is_not_planned(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
+    model.answer = lambda system, user, seed: f"<{user.split()[-1]}>" if user.strip() else ""
+    evolve("measure", "--skill", "bracket")
+
+    def told() -> tuple[list[str], str]:
+        lines = evolve("ledger").out.splitlines()
+        return re.split("  +", lines[4]), "\n".join(lines[2:])
+
+    row, out = told()
+    assert row[5:] == ["no room", "100.0 % measured"]
+    set_policy(workspace, "metric: cost_usd")
+    row, out = told()
+    assert row[2:] == ["0.0304", "6", "2", "-", "-"] and "power for" not in out
+    set_policy(workspace, "preset: thresholds")
+    row, out = told()
+    assert row[2:] == ["0.0304", "-", "-", "-", "-"]
+    assert "thresholds asks for no test" in out and "power for" not in out
+    set_policy(workspace, "alpha_account: lord")
+    assert "(lord, a false discovery rate of 0.05)" in told()[1]
+
+
+def test_the_table_says_where_no_end_is_in_sight(workspace: Path) -> None:
+    """Of 60 tasks 2^-60 is below the level of any look that is counted."""
+    policy = find_workspace(workspace).policy()
+    (account,) = accounts_of((), policy, {"bracket": [f"t-{number}" for number in range(60)]})
+    assert _brief_row(_told(account, policy, None), policy)[4] == "no end in sight"
 
 
 def test_looks_are_a_table_and_the_account_adds_them_up(workspace: Path, look: Look, evolve: CommandLine) -> None:
@@ -94,7 +166,7 @@ def test_for_programs_it_is_one_document(workspace: Path, look: Look, evolve: Co
 
 def test_when_the_power_falls_is_said(workspace: Path, look: Look, evolve: CommandLine) -> None:
     set_policy(workspace, "alpha: 0.3")
-    out = evolve("ledger").out
+    out = evolve("ledger", "bracket").out
     assert "below 0.5 from look 2 on" in out
     look("sealed-one")
     assert "below 0.5 already" in evolve("ledger").out
@@ -102,7 +174,7 @@ def test_when_the_power_falls_is_said(workspace: Path, look: Look, evolve: Comma
 
 def test_lord_says_what_was_earned_back(workspace: Path, look: Look, evolve: CommandLine) -> None:
     set_policy(workspace, "alpha_account: lord")
-    assert "so far at looks: none" in evolve("ledger").out
+    assert "so far at looks: none" in evolve("ledger", "bracket").out
     look("sealed-one", Outcome.KEEP_INCUMBENT)
     look("sealed-two", Outcome.PROMOTE)
     out = evolve("ledger").out
@@ -114,7 +186,7 @@ def test_tasks_that_are_sealed_no_more_keep_their_account(workspace: Path, look:
     look("sealed-old", tasks=("gone-1", "gone-2"))
     look("sealed-other", skill="gone", tasks=("x",))
     out = evolve("ledger").out
-    assert "bracket, 8 sealed tasks" in out
+    assert "\nbracket  8 " in out
     assert "bracket, 2 sealed tasks (gone-1, gone-2), not those that are sealed now: 1 look" in out
     assert "gone, 1 sealed tasks (x), not those that are sealed now: 1 look" in out
     other = evolve("ledger", "gone").out
@@ -123,13 +195,13 @@ def test_tasks_that_are_sealed_no_more_keep_their_account(workspace: Path, look:
 
 def test_measured_rates_are_what_the_power_goes_by(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
     evolve("measure", "--skill", "bracket", "--runs", "2")
-    assert "incumbent at 0.0 %, 6 runs of 3 tasks, assumed variances" in evolve("ledger").out
+    assert "incumbent at 0.0 %, 6 runs of 3 tasks, assumed variances" in evolve("ledger", "bracket").out
 
 
 def test_an_incumbent_without_room_is_said(workspace: Path, model: ScriptedModel, evolve: CommandLine) -> None:
     model.answer = lambda system, user, seed: f"<{user.split()[-1]}>" if user.strip() else ""
     evolve("measure", "--skill", "bracket")
-    assert "100.0 %, which leaves no room for them" in evolve("ledger").out
+    assert "100.0 %, which leaves no room for them" in evolve("ledger", "bracket").out
 
 
 @pytest.mark.parametrize(
@@ -137,7 +209,7 @@ def test_an_incumbent_without_room_is_said(workspace: Path, model: ScriptedModel
 )
 def test_other_policies(workspace: Path, evolve: CommandLine, policy: str, said: str) -> None:
     set_policy(workspace, policy)
-    ran = evolve("ledger")
+    ran = evolve("ledger", "bracket")
     assert ran.code == 0
     assert said in ran.out and "power for" not in ran.out
 

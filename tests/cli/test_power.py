@@ -99,23 +99,47 @@ def test_the_next_look_is_granted_less(workspace: Path, model: ScriptedModel, ev
     assert found["alpha_given"] is False
 
 
-def test_an_effect_gets_the_smallest_sweeps(workspace: Path, evolve: CommandLine) -> None:
-    found = only(evolve, "--effect", "40", "--runs", "3", "--runs", "1")
-    assert {one["runs"] for one in found["designs"]} == {1, 3}
+def test_an_effect_gets_sweeps_that_are_seen_to_be_enough(workspace: Path, evolve: CommandLine) -> None:
+    found = only(evolve, "--effect", "40", "--runs", "3", "--runs", "5", "--runs", "1")
+    assert [one["runs"] for one in found["designs"]] == [3, 5]
     for one in found["designs"]:
+        assert one["cells"] == 2 * one["tasks"] * one["runs"] <= 600
         assert one["power"] == approximate_power(Spread(), 0.4, one["tasks"], one["runs"], ALPHA) >= 0.8
-        assert one["simulated"]["tasks"] == one["tasks"]
-    text = evolve("power", "--effect", "40").out
-    assert "smallest sweeps that prove +40 points with power 0.8" in text
-    assert "cheapest first" in text
-    assert "no sweep of at most a million tasks" in evolve("power", "--effect", "0.0001").out
+        seen = one["simulated"]
+        assert (seen["tasks"], seen["runs"], seen["draws"], seen["alpha"]) == (one["tasks"], one["runs"], 200, ALPHA)
+        assert one["enough"] is True and seen["power"] >= 0.8
+    text = evolve("power", "--effect", "40", "--runs", "3").out
+    assert "sweeps that are seen to prove +40 points with power 0.8 at this level, cheapest first:" in text
+    one, seen = found["designs"][0], found["designs"][0]["simulated"]
+    told = f"{seen['power']:.2f} ({seen['low']:.2f} to {seen['high']:.2f})"
+    (row,) = (line for line in text.splitlines() if told in line)
+    cells = [str(one["tasks"]), "3", f"{one['power']:.2f}", told, str(one["cells"]), "unknown", "unknown"]
+    assert re.split("  +", row) == cells
+    assert "not enough" not in text
+
+
+def test_a_sweep_that_is_not_enough_is_said_not_to_be(workspace: Path, evolve: CommandLine) -> None:
+    arguments = ("--effect", "15", "--runs", "3")
+    (one,) = only(evolve, *arguments)["designs"]
+    assert one["enough"] is False and one["simulated"]["power"] < 0.8 and one["cells"] <= 600
+    text = evolve("power", *arguments).out
+    assert re.search(rf"^{one['tasks']} +3 .* to .*\) not enough +{one['cells']} ", text, re.MULTILINE)
+    assert "not enough: more tasks are also more that may get worse" in text
+
+
+def test_no_sweep_is_tried_that_is_too_large_or_that_the_policy_does_not_decide_on(
+    workspace: Path, evolve: CommandLine
+) -> None:
+    assert "no sweep of at most 600 cells proves +0.0001 points" in evolve("power", "--effect", "0.0001").out
+    assert only(evolve, "--effect", "0.0001")["designs"] == []
+    assert [one["runs"] for one in only(evolve, "--effect", "45", "--runs", "1")["designs"]] == [3]
 
 
 def test_given_rates_stand_in_for_rows(workspace: Path, evolve: CommandLine) -> None:
     found = only(evolve, "--rate", "0.6")
     assert (found["spread"]["rate"], found["spread"]["rate_from"]) == (0.6, "given")
     assert found["spread"]["within"] == pytest.approx(0.24)
-    assert (found["spread"]["between"], found["spread"]["variance_from"]) == (pytest.approx(1 / 9), "assumed")
+    assert (found["spread"]["between"], found["spread"]["variance_from"]) == (pytest.approx(1 / 36), "assumed")
     other = only(evolve, "--rate", "0.6", "--between", "0.02", "--rate-candidate", "0.8")
     assert (other["spread"]["between"], other["spread"]["variance_from"]) == (0.02, "given")
     assert other["effect"] == pytest.approx(0.2)
@@ -223,7 +247,7 @@ def test_a_weak_look_is_warned_of_before_it_is_paid_for(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
     path = overlay(workspace)
-    warning = "this look can hardly prove even +25 points: power 0.37 with 8 tasks x 3 runs at level 0.0304"
+    warning = "this look can hardly prove even +25 points: power 0.38 with 8 tasks x 3 runs at level 0.0304"
     planned = evolve("benchmark", path, "--plan")
     assert warning in planned.err and warning not in planned.out
     ran = evolve("benchmark", path)

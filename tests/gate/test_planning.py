@@ -9,10 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
+from evolve.gate import planning
 from evolve.gate.gain import smallest_p
 from evolve.gate.planning import (
+    GROWTH,
+    MOST_TRIES,
+    SEARCH_DRAWS,
     Design,
+    SeenDesign,
     SimulatedPower,
     Spread,
     approximate_power,
@@ -21,7 +27,9 @@ from evolve.gate.planning import (
     simulated_power,
     smallest_designs,
     spread_of_runs,
+    sufficient_designs,
 )
+from evolve.stats.intervals import wilson_interval
 from evolve.stats.power import minimum_detectable_effect
 from tests.builders import make_policy
 
@@ -38,26 +46,46 @@ def simulated(spread: Spread, effect: float = 0.25, *, tasks: int = 8, runs: int
     return simulated_power(spread, effect, tasks, runs, policy, more.pop("alpha", ALPHA), **more)
 
 
-def test_without_rows_the_variances_are_those_of_miller() -> None:
+def test_without_rows_the_variances_are_those_of_equally_likely_rates() -> None:
+    """A rate that is equally likely varies by 1/12; two that go together by 5/6 differ by 2 (1 - 5/6) / 12."""
     spread = Spread()
-    assert spread.between == pytest.approx(1 / 9)
+    assert spread.between == pytest.approx(2 * (1 - 5 / 6) / 12)
     assert spread.within(0) == pytest.approx(1 / 6)
     assert (spread.rate_from, spread.variance_from, spread.runs) == ("assumed", "assumed", 0)
 
 
 @pytest.mark.parametrize(("tasks", "runs", "alpha"), [(12, 3, 0.0304), (30, 1, 0.0304), (20, 10, 0.001)])
-def test_the_detectable_effect_is_that_of_miller_where_the_variance_is_fixed(
+def test_the_detectable_effect_solves_the_sign_flip_tests_equation_where_the_variance_is_fixed(
     tasks: int, runs: int, alpha: float
 ) -> None:
-    found = detectable_effect(FLAT, tasks, runs, alpha, 0.8)
-    expected = minimum_detectable_effect(tasks, runs, alpha=alpha, within_variance=0, one_sided=True)
-    assert found == pytest.approx(expected.effect, abs=1e-6)
+    """Of s sqrt(n) = w + z sqrt(1 + s^2), squared, with z and w of the level and the power; the deviation is 1/6."""
+    z, w = float(norm.isf(alpha)), float(norm.ppf(0.8))
+    scaled = (w * math.sqrt(tasks) + z * math.sqrt(tasks + w**2 - z**2)) / (tasks - z**2)
+    assert detectable_effect(FLAT, tasks, runs, alpha, 0.8) == pytest.approx(scaled / 6, abs=1e-6)
+
+
+def test_the_detectable_effect_is_that_of_miller_for_very_many_tasks() -> None:
+    """A small effect adds next to nothing to the differences' mean square."""
+    found = detectable_effect(FLAT, 100_000, 3, ALPHA, 0.8)
+    expected = minimum_detectable_effect(
+        100_000, 3, alpha=ALPHA, between_variance=1 / 36, within_variance=0, one_sided=True
+    )
+    assert found == pytest.approx(expected.effect, rel=1e-4)
+
+
+def test_where_a_win_on_every_task_just_reaches_a_tiny_level_the_power_is_held() -> None:
+    """2^-20 < 1e-6, but z = 4.75 > sqrt(20): beyond s^2 = n / (z^2 - n) the formula would fall; Phi(-sqrt(z^2 - n))."""
+    limit = float(norm.cdf(-math.sqrt(float(norm.isf(1e-6)) ** 2 - 20)))
+    for between in (1e-4, 1e-6):
+        assert approximate_power(Spread(between=between, share=0.0), 0.5, 20, 1, 1e-6) == pytest.approx(limit)
+    assert approximate_power(Spread(between=0.25, share=0.0), 0.1, 20, 1, 1e-6) < limit / 2
 
 
 def test_runs_within_a_task_count_for_both_arms() -> None:
     """The candidate at 0.75 varies less than the incumbent at 0.5: (0.25 + 0.1875) / 2 a run, of which 2/3."""
-    variance = 1 / 9 + 2 * (2 / 3 * (0.25 + 0.1875) / 2) / 3
-    expected = 0.5 * math.erfc((1.8751 - 0.25 / math.sqrt(variance / 12)) / math.sqrt(2))
+    variance = 1 / 36 + 2 * (2 / 3 * (0.25 + 0.1875) / 2) / 3
+    needed = 1.8751 * math.sqrt(variance + 0.25**2)
+    expected = 0.5 * math.erfc((needed - 0.25 * math.sqrt(12)) / math.sqrt(2 * variance))
     assert approximate_power(Spread(), 0.25, 12, 3, ALPHA) == pytest.approx(expected, abs=1e-4)
 
 
@@ -163,6 +191,76 @@ def test_the_smallest_sweep_is_large_enough_for_the_exact_test() -> None:
     assert smallest_designs(Spread(0.0, between=0.0, share=0.0), 1.0, (1,), ALPHA, 0.8) == (Design(6, 1, 1.0),)
 
 
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[int, int], float]:
+    """Let the power be what a test says of tasks and runs, and 0 of others; in order of what was tried."""
+    powers: dict[tuple[int, int], float] = {}
+
+    def seen(
+        spread: Spread, effect: float, tasks: int, runs: int, policy: Any, alpha: float, *, draws: int
+    ) -> SimulatedPower:
+        assert draws == SEARCH_DRAWS
+        power = powers.pop((tasks, runs), 0.0)
+        powers[tasks, runs] = power
+        return SimulatedPower(power, 0.0, 1.0, 0.95, 0, 0, draws, effect, tasks, runs, alpha, 0)
+
+    monkeypatch.setattr(planning, "simulated_power", seen)
+    return powers
+
+
+def sufficient(*runs: int, most_cells: int = 10**9, spread: Spread = FLAT) -> tuple[SeenDesign, ...]:
+    return sufficient_designs(spread, 0.25, runs, make_policy(), ALPHA, 0.8, most_cells=most_cells)
+
+
+def upwards(runs: int) -> list[int]:
+    """Return the numbers of tasks that are to be tried: each a quarter more than the last, rounded up."""
+    (first,) = smallest_designs(FLAT, 0.25, (runs,), ALPHA, 0.8)
+    found = [first.tasks]
+    while len(found) < 7:
+        found.append(-(-5 * found[-1] // 4))
+    return found
+
+
+def test_the_first_sweep_that_is_enough_is_taken(tried: dict[tuple[int, int], float]) -> None:
+    tasks = upwards(3)
+    tried.update({(tasks[1], 3): 0.79, (tasks[2], 3): 0.8, (tasks[3], 3): 0.99})
+    (found,) = sufficient(3)
+    assert (found.design.tasks, found.design.runs, found.enough, found.simulated.power) == (tasks[2], 3, True, 0.8)
+    assert found.design.power == approximate_power(FLAT, 0.25, tasks[2], 3, ALPHA)
+    assert list(tried) == [(tasks[3], 3), *((count, 3) for count in tasks[:3])]
+    assert GROWTH == 1.25
+
+
+def test_where_none_is_enough_the_best_is_taken_and_said_not_to_be(tried: dict[tuple[int, int], float]) -> None:
+    tasks = upwards(3)
+    tried.update({(tasks[2], 3): 0.7, (tasks[4], 3): 0.6, (tasks[6], 3): 0.9})
+    (found,) = sufficient(3)
+    assert (found.design.tasks, found.enough, found.simulated.power) == (tasks[2], False, 0.7)
+    assert MOST_TRIES == 6 and list(tried) == [(tasks[6], 3), *((count, 3) for count in tasks[:6])]
+
+
+def test_no_larger_sweep_than_is_allowed_is_tried(tried: dict[tuple[int, int], float]) -> None:
+    tasks = upwards(3)
+    (found,) = sufficient(3, most_cells=6 * tasks[1])
+    assert (list(tried), found.enough) == ([(tasks[0], 3), (tasks[1], 3)], False)
+    tried.clear()
+    assert sufficient(3, most_cells=6 * tasks[0] - 1) == ()
+    assert not tried
+
+
+def test_what_is_enough_comes_first_and_then_what_is_cheaper(tried: dict[tuple[int, int], float]) -> None:
+    """Without a variance within tasks so many tasks are needed whatever the runs: cells grow with them."""
+    tasks = upwards(1)
+    tried.update({(tasks[0], 5): 0.9, (tasks[0], 3): 0.9, (tasks[0], 1): 0.7})
+    assert [(one.design.runs, one.enough) for one in sufficient(5, 1, 3)] == [(3, True), (5, True), (1, False)]
+
+
+def test_a_sufficient_sweep_is_seen_by_the_gate_itself() -> None:
+    (found,) = sufficient_designs(Spread(), 0.45, (5,), make_policy(), ALPHA, 0.8, most_cells=600)
+    again = simulated(Spread(), 0.45, tasks=found.design.tasks, runs=5, draws=SEARCH_DRAWS)
+    assert found.enough and found.simulated == again and again.power >= 0.8
+
+
 def test_no_sweep_proves_next_to_nothing() -> None:
     assert smallest_designs(Spread(), 1e-6, (1, 3), ALPHA, 0.8) == ()
 
@@ -171,7 +269,7 @@ def test_the_spread_of_runs_is_by_moments() -> None:
     """Rates 1, 0 and 1/2 of two runs: a mean square between of 1/2, within of 1/6; so (1/2 - 1/6) / 2 between."""
     found = spread_of_runs({"a": [True, True], "b": [False, False], "c": [True, False]})
     assert (found.rate, found.tasks, found.runs) == (0.5, 3, 6)
-    assert found.between == pytest.approx(2 * (1 - 1 / 3) * (1 / 6))
+    assert found.between == pytest.approx(2 * (1 - 5 / 6) * (1 / 6))
     assert found.within(0) == pytest.approx(1 / 6)
     assert (found.rate_from, found.variance_from) == ("measured", "measured")
 
@@ -207,7 +305,7 @@ def test_an_incumbent_that_fails_always_leaves_an_effect_of_some_size_to_detect(
 def test_every_spread_of_runs_is_one_to_plan_with(runs: dict[str, list[bool]]) -> None:
     found = spread_of_runs(runs)
     assert 0 <= found.rate <= 1
-    assert 0 <= found.between <= 1 / 3 + 1e-9
+    assert 0 <= found.between <= 2 * (1 - 5 / 6) / 4 + 1e-9
     assert 0 <= found.share <= 1
     assert 0 <= approximate_power(found, found.room / 2, 8, 3, ALPHA) <= 1
 
@@ -215,8 +313,10 @@ def test_every_spread_of_runs_is_one_to_plan_with(runs: dict[str, list[bool]]) -
 def test_the_simulation_is_seeded_and_says_what_it_is_of() -> None:
     found = simulated(Spread(), draws=60)
     assert found == simulated(Spread(), draws=60)
-    assert found != simulated(Spread(), draws=60, seed=1)
+    assert len({simulated(Spread(), draws=60, seed=seed).gained for seed in range(4)}) > 1
     assert found.power == found.promoted / 60
+    interval = wilson_interval(found.promoted, 60)
+    assert (found.low, found.high, found.confidence) == (interval.low, interval.high, 0.95)
     assert 0 <= found.low <= found.power <= found.high <= 1
     assert (found.draws, found.tasks, found.runs, found.alpha, found.effect) == (60, 8, 3, ALPHA, 0.25)
     assert found.promoted <= found.gained
@@ -233,10 +333,11 @@ def test_the_simulation_is_of_the_exact_test() -> None:
 
 
 def test_harm_to_single_tasks_stops_what_the_gain_alone_would_promote() -> None:
-    """The tasks' differences vary so much that some are really worse, which the approximation does not know."""
-    found = simulated(Spread(0.5, between=0.3), 0.35, tasks=14, draws=100)
-    assert found.promoted <= found.gained - 5
-    lenient = simulated(Spread(0.5, between=0.3), 0.35, tasks=14, draws=100, policy={"max_task_regression_pct": 1000})
+    """Of many tasks whose differences vary some are really worse, which the approximation does not know."""
+    found = simulated(Spread(), 0.15, tasks=48, draws=100)
+    assert found.promoted <= found.gained - 20
+    assert found.high == wilson_interval(found.promoted, 100).high
+    lenient = simulated(Spread(), 0.15, tasks=48, draws=100, policy={"max_task_regression_pct": 1000})
     assert lenient.gained == found.gained and lenient.promoted > found.promoted
 
 
@@ -267,6 +368,24 @@ def test_the_approximation_is_near_for_many_tasks_and_a_small_effect() -> None:
     assert found.gained / 300 == pytest.approx(approximate_power(spread, 0.07, 200, 3, ALPHA), abs=0.1)
 
 
+@pytest.mark.parametrize("alpha", [0.0304, 0.0076])
+@pytest.mark.parametrize(
+    ("effect", "tasks", "runs"), [(0.1, 24, 3), (0.1, 40, 5), (0.25, 24, 3), (0.25, 24, 5), (0.4, 24, 3)]
+)
+def test_the_approximation_is_near_the_gate_without_harm(effect: float, tasks: int, runs: int, alpha: float) -> None:
+    lenient = {"max_task_regression_pct": 1000, "extra_runs": 0}
+    found = simulated(Spread(), effect, tasks=tasks, runs=runs, alpha=alpha, policy=lenient, draws=1000)
+    assert approximate_power(Spread(), effect, tasks, runs, alpha) == pytest.approx(found.power, abs=0.06)
+
+
+@pytest.mark.parametrize(("tasks", "excess"), [(8, 0.23), (12, 0.12)])
+def test_of_few_tasks_the_approximation_is_too_high(tasks: int, excess: float) -> None:
+    """Few sums are possible of few tasks, and the sign-flip test counts ties against the candidate."""
+    lenient = {"max_task_regression_pct": 1000, "extra_runs": 0}
+    found = simulated(Spread(), tasks=tasks, policy=lenient)
+    assert approximate_power(Spread(), 0.25, tasks, 3, ALPHA) - found.power == pytest.approx(excess, abs=0.06)
+
+
 def test_the_simulated_rates_have_the_mean_that_is_asked_for() -> None:
     from numpy.random import default_rng
 
@@ -275,7 +394,19 @@ def test_the_simulated_rates_have_the_mean_that_is_asked_for() -> None:
     before, after = _rates(default_rng(0), Spread(0.3), 0.2, (4000, 5))
     assert float(before.mean()) == pytest.approx(0.3, abs=0.01)
     assert float(after.mean()) == pytest.approx(0.5, abs=0.01)
-    assert float((after - before).var()) == pytest.approx(1 / 9, rel=0.15)
+
+
+def test_the_simulated_rates_go_together() -> None:
+    """Uniform rates whose normal scores go together by 5/6 do so by 6/pi asin(5/12) themselves (Pearson 1907)."""
+    from numpy.random import default_rng
+
+    from evolve.gate.planning import _rates
+
+    before, after = _rates(default_rng(0), Spread(), 0.0, (8000, 5))
+    assert float(before.var()) == pytest.approx(1 / 12, rel=0.03)
+    expected = 2 * (1 - 6 / math.pi * math.asin(5 / 12)) / 12
+    assert float((after - before).var()) == pytest.approx(expected, rel=0.03)
+    assert expected == pytest.approx(Spread().between, rel=0.1)
 
 
 def test_of_very_large_sweeps_fewer_are_drawn() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from evolve.errors import EvidenceFault
 from evolve.gate.gain import smallest_p
 from evolve.gate.planning import Spread, approximate_power
+from evolve.promote import accounts
 from evolve.promote.accounts import (
     Account,
     Measured,
@@ -29,11 +31,11 @@ from evolve.promote.accounts import (
     weak_look,
 )
 from evolve.promote.ledger import grant
-from evolve.records.kinds import Outcome
+from evolve.records.kinds import ErrorKind, Outcome
 from evolve.records.ledger import LedgerEntry
 from evolve.stats.multiplicity import alpha_at, lord_alpha
 from evolve.workspace import find_workspace
-from tests.builders import NOW, make_policy, make_row
+from tests.builders import NOW, digest_of, make_identity, make_policy, make_row
 from tests.promote.conftest import Measured as MeasuredWorkspace
 
 POLICY, LORD = make_policy(), make_policy(alpha_account="lord")
@@ -246,6 +248,22 @@ def test_the_incumbents_rows_of_a_sweep_are_found(measured: MeasuredWorkspace) -
     assert (len(found.rows), len(found.resolved), found.left_out, found.unreadable) == (27, 11, 0, ())
     assert found.spread.rate == 0
     assert len(found.sweeps) == 2
+
+
+def test_void_rows_and_those_of_an_earlier_agent_do_not_count(
+    measured: MeasuredWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = make_identity("old", agent_sha256=digest_of("before"))
+    rows = [
+        make_row("new", measured_at=NOW + timedelta(days=1)),
+        make_row("new", 1, kind=ErrorKind.INFRA_ERROR),
+        make_row("old", identity=old),
+    ]
+    monkeypatch.setattr(accounts, "stream_rows", lambda folder: ((row.digest(), row) for row in rows))
+    workspace = find_workspace(measured.root)
+    found = measured_rows_of(workspace, workspace.skill("bracket"))
+    assert [(row.identity.task, row.void) for row in found.rows] == [("new", False)]
+    assert found.left_out == 1
 
 
 def test_rows_of_another_text_are_left_out_and_said(measured: MeasuredWorkspace) -> None:
