@@ -102,7 +102,8 @@ def command(skill: str | None, include_expensive: bool, as_json: bool, **asked: 
 
     entries = read_ledger(workspace.promotion)
     current = [one for one in accounts_of(entries, policy, sealed) if one.current]
-    plans = [_planned(workspace, policy, account, wanted) for account in current]
+    searched: Searched = {}
+    plans = [_planned(workspace, policy, account, wanted, searched) for account in current]
     text = "\n\n".join(_text(one, policy, workspace.spec) for one in plans)
     emit({"skills": [_value(one) for one in plans]}, text, as_json=as_json)
 
@@ -135,7 +136,11 @@ class Planned:
     last_look: int | None
 
 
-def _planned(workspace: Workspace, policy: Policy, account: Account, asked: Asked) -> Planned:
+# What was searched for already: skills of which the same is taken for granted get the same sweeps.
+Searched = dict[tuple[Any, float, float], "tuple[SeenDesign, ...]"]
+
+
+def _planned(workspace: Workspace, policy: Policy, account: Account, asked: Asked, searched: Searched) -> Planned:
     from evolve.gate.planning import approximate_power, detectable_effect, simulated_power, sufficient_designs
     from evolve.promote.accounts import last_able_look, measured_rows_of
 
@@ -148,7 +153,10 @@ def _planned(workspace: Workspace, policy: Policy, account: Account, asked: Aske
     designs = None
     if effect is not None and (asked.points is not None or asked.rate_candidate is not None):
         able = tuple(count for count in runs if count >= policy.min_runs) or (policy.min_runs,)
-        designs = sufficient_designs(spread, effect, able, policy, alpha, asked.power, most_cells=MOST_CELLS)
+        designs = searched.get((spread, effect, alpha))
+        if designs is None:
+            designs = sufficient_designs(spread, effect, able, policy, alpha, asked.power, most_cells=MOST_CELLS)
+        searched[spread, effect, alpha] = designs
     design = (own, policy.min_runs)
     return Planned(
         account=account,

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evolve.cli.ledger import _brief_row, _told
+from evolve.cli.ledger import Told, _brief_row, _power_text, _told
+from evolve.gate.planning import Spread
 from evolve.promote.accounts import accounts_of
 from evolve.promote.ledger import Ledger, NewLook, find_entry
 from evolve.records.base import jsonl_bytes
@@ -55,7 +56,8 @@ def test_an_empty_ledger_says_what_the_first_look_is_granted(workspace: Path, ev
     ran = evolve("ledger", "bracket")
     assert ran.code == 0
     assert "no look yet: the ledger is empty" in ran.out
-    assert "bracket, 8 sealed tasks" in ran.out
+    assert "bracket, 8 sealed tasks (bracket-sealed-01, " in ran.out
+    assert "bracket-sealed-04 and 4 more): no look yet" in ran.out
     assert "granted so far 0 of 0.05; look 1 is granted 0.0304, one-sided" in ran.out
     assert "from 6 tasks on; there are 8" in ran.out
     assert "after 2 more looks" in ran.out
@@ -119,6 +121,7 @@ def test_the_table_says_what_is_not_planned(workspace: Path, model: ScriptedMode
     assert row[2:] == ["0.0304", "6", "2", "-", "-"] and "power for" not in out
     set_policy(workspace, "preset: thresholds")
     row, out = told()
+    assert evolve("ledger", "--json").json()["accounts"][0]["least_tasks"] is None
     assert row[2:] == ["0.0304", "-", "-", "-", "-"]
     assert "thresholds asks for no test" in out and "power for" not in out
     set_policy(workspace, "alpha_account: lord")
@@ -128,6 +131,8 @@ def test_the_table_says_what_is_not_planned(workspace: Path, model: ScriptedMode
 def test_the_table_says_where_no_end_is_in_sight(workspace: Path) -> None:
     """Of 60 tasks 2^-60 is below the level of any look that is counted."""
     policy = find_workspace(workspace).policy()
+    steady = Told(accounts_of((), policy, {"bracket": SEALED})[0], 2, None, 0.9, Spread())
+    assert _power_text(steady, policy).endswith("assumed, assumed variances), and at least 0.5 as far as is counted")
     (account,) = accounts_of((), policy, {"bracket": [f"t-{number}" for number in range(60)]})
     assert _brief_row(_told(account, policy, None), policy)[4] == "no end in sight"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evolve.gate import planning
 from evolve.gate.planning import Spread, approximate_power, least_tasks
 from evolve.stats.multiplicity import alpha_at
 from tests.conftest import CommandLine
@@ -132,7 +133,26 @@ def test_no_sweep_is_tried_that_is_too_large_or_that_the_policy_does_not_decide_
 ) -> None:
     assert "no sweep of at most 600 cells proves +0.0001 points" in evolve("power", "--effect", "0.0001").out
     assert only(evolve, "--effect", "0.0001")["designs"] == []
+    assert only(evolve, "--effect", "7", "--runs", "3")["designs"] == []
     assert [one["runs"] for one in only(evolve, "--effect", "45", "--runs", "1")["designs"]] == [3]
+
+
+def test_what_is_the_same_for_two_skills_is_searched_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evolve: CommandLine
+) -> None:
+    asked: list[float] = []
+
+    def search(spread: Spread, effect: float, *more: Any, **limits: Any) -> tuple[()]:
+        asked.append(effect)
+        return ()
+
+    monkeypatch.setattr(planning, "sufficient_designs", search)
+    monkeypatch.chdir(make_workspace(tmp_path / "two", skills=("bracket", "wall")))
+    found = evolve("power", "--effect", "40", "--json").json()["skills"]
+    assert ([one["designs"] for one in found], asked) == ([[], []], [0.4])
+    asked.clear()
+    assert evolve("power", "--rate", "0.5", "--rate-candidate", "0.9").code == 0
+    assert asked == [pytest.approx(0.4)]
 
 
 def test_given_rates_stand_in_for_rows(workspace: Path, evolve: CommandLine) -> None:
