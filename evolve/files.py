@@ -87,26 +87,40 @@ def write_folder(target: Path, fill: Callable[[Path], None], *, staging: Path) -
     Args:
         target: The folder.
         fill: Writes the files below the folder that it is given.
-        staging: A folder of the same file system that nobody reads; what a killed process left there is cleared away.
+        staging: A folder that nobody reads; what a killed process left there is cleared away. Where it is on another
+            file system than the target, a hidden folder beside the target stands in for it.
 
     Raises:
         EnvironmentFault: The file system refused; the target is untouched.
 
     """
     try:
-        staging.mkdir(parents=True, exist_ok=True)
-        _clear_stale(staging)
-        with tempfile.TemporaryDirectory(dir=staging, ignore_cleanup_errors=True) as scratch:
-            made, old = Path(scratch) / "new", Path(scratch) / "old"
-            made.mkdir()
-            fill(made)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if target.exists():
-                target.rename(old)
-            made.rename(target)
-            fsync_folder(target.parent)
+        try:
+            _fill_and_move(target, fill, staging)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            beside = target.parent / f".{target.name}.staging"
+            try:
+                _fill_and_move(target, fill, beside)
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
     except OSError as error:
         raise _cannot_write(target, error) from error
+
+
+def _fill_and_move(target: Path, fill: Callable[[Path], None], staging: Path) -> None:
+    staging.mkdir(parents=True, exist_ok=True)
+    _clear_stale(staging)
+    with tempfile.TemporaryDirectory(dir=staging, ignore_cleanup_errors=True) as scratch:
+        made, old = Path(scratch) / "new", Path(scratch) / "old"
+        made.mkdir()
+        fill(made)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            target.rename(old)
+        made.rename(target)
+        fsync_folder(target.parent)
 
 
 def _clear_stale(staging: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,16 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     write_files(tmp_path, {"staging": "a file"})
     with pytest.raises(EnvironmentFault, match="target: cannot be written"):
         write_folder(tmp_path / "target", lambda new: None, staging=tmp_path / "staging")
+
+
+def test_a_folder_is_moved_into_place_from_another_file_system(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    if not os.access(shared, os.W_OK) or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is one file system alone")
+    target = tmp_path / "target"
+    with tempfile.TemporaryDirectory(dir=shared) as staging:
+        write_folder(target, lambda new: write_atomic(new / "a", b"1"), staging=Path(staging))
+        write_folder(target, lambda new: write_atomic(new / "b", b"2"), staging=Path(staging))
+        assert [path.name for path in target.iterdir()] == ["b"]
+        assert [*Path(staging).iterdir()] == []
+    assert [*tmp_path.iterdir()] == [target]

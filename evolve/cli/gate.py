@@ -22,6 +22,7 @@ def command(measured: str, policy_file: Path | None, as_json: bool) -> None:
 
     Example: evolve gate promotion/purchase-json/0123456789ab --policy strict.yaml
     """
+    from evolve.bench.books import PLAN_FILE
     from evolve.cli.decisions import decision_text
     from evolve.corpus.loading import load_corpus
     from evolve.promote.apply import evidence_of
@@ -35,7 +36,7 @@ def command(measured: str, policy_file: Path | None, as_json: bool) -> None:
     sweep = workspace.sweeps / Path(measured).name
     if folder is not None:
         decision = redecide_evidence(folder, policy)
-    elif sweep.is_dir():
+    elif (sweep / PLAN_FILE).is_file():
         tiers = {task.id: task.task.tier for task in load_corpus(workspace.corpus, expensive=True).tasks}
         decision = redecide_sweep(sweep, policy or workspace.policy(), workspace.promotion, tiers)
     else:

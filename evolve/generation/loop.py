@@ -26,7 +26,7 @@ from evolve.promote.apply import (
     promote,
     record,
 )
-from evolve.promote.confirm import Confirmation, next_look_hopeless
+from evolve.promote.confirm import Confirmation, next_look_hint, next_look_hopeless
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
 from evolve.propose.evidence import TrainEvidence
@@ -128,7 +128,7 @@ class GenerationLoop:
         reason = None if begun or not self._has_sealed(skill) else next_look_hopeless(self.bench, skill.name)
         if reason is None:
             return None
-        hint = f"add sealed tasks for {skill.name}"
+        hint = next_look_hint(self.bench, skill.name)
         return InputError(f"{reason}; nothing was measured", hint=hint, code="too-few-tasks")
 
     def _has_sealed(self, skill: Skill) -> bool:

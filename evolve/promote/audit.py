@@ -13,7 +13,7 @@ from evolve.errors import EvolveError
 from evolve.gate.decide import decide
 from evolve.promote import ledger
 from evolve.promote.attest import envelope
-from evolve.promote.audit_commit import AuditContext, commit_findings
+from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
 from evolve.promote.evidence import (
     ATTESTATION_FILE,
     OVERLAY_FOLDER,
@@ -257,7 +257,7 @@ def open_audit(promotion_root: Path, corpus: str, repository: Repository) -> tup
 
 def audit_all(context: AuditContext) -> list[Finding]:
     """Check every evidence folder that exists or that the ledger knows of."""
-    findings = []
+    findings = [ledger_history_finding(context)]
     known: set[str] = set()
     for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
         findings.extend(audit_evidence(path.parent, context))

@@ -50,6 +50,19 @@ def _ledger_findings(where: str, sha: str, context: AuditContext) -> Iterator[Fi
     yield Finding(where, "its ledger is how today's begins", then is not None and now.startswith(then))
 
 
+def ledger_history_finding(context: AuditContext) -> Finding:
+    """Check that the ledger of today goes on from each that was ever committed: whoever lets looks go, looks anew."""
+    path = f"{context.prefix}/{LEDGER_FILE}"
+    try:
+        now = (context.promotion_root / LEDGER_FILE).read_bytes()
+    except OSError:
+        now = b""
+    commits = context.repository.commits_of(path)
+    lost = [sha for sha in commits if not now.startswith(context.repository.blob(sha, path) or b"")]
+    detail = f"entries committed in {lost[0][:12]} are gone (git show {lost[0][:12]}:./{path})" if lost else ""
+    return Finding(LEDGER_FILE, f"goes on from the ledgers of {len(commits)} commits", not lost, detail)
+
+
 def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, context: AuditContext) -> Iterator[Finding]:
     """Check the commit that carries a promotion's evidence."""
     repository = context.repository

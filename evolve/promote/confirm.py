@@ -13,6 +13,7 @@ from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.errors import EvidenceFault, InputError
 from evolve.gate.decide import GateInput, is_decided
 from evolve.gate.gain import smallest_p
+from evolve.models.build import price_of
 from evolve.overlays import FrozenOverlay
 from evolve.promote.evidence import (
     PROMOTION_FILE,
@@ -26,10 +27,11 @@ from evolve.promote.evidence import (
 )
 from evolve.promote.extra import extra_context, groups_of, next_round
 from evolve.promote.ledger import Ledger, NewLook, find_entry, grant, workspace_ledger
+from evolve.records.agent import ChatAgentSpec
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
-from evolve.records.policy import Policy
+from evolve.records.policy import Metric, Policy
 from evolve.records.row import Row
 from evolve.skills import Skill
 from evolve.workspace import POLICY_FILE
@@ -48,11 +50,40 @@ def _hopeless(tasks: int, look: int, alpha: float, policy: Policy) -> str | None
     )
 
 
+def _undecidable(policy: Policy, reason: str) -> str:
+    return f"the policy decides on {policy.metric.value}, which no row would hold: {reason}"
+
+
+def unmeasurable(bench: Bench, skill: str) -> str | None:
+    """Return why no row would hold the metric that the policy decides on, if that is known beforehand."""
+    metric, spec = bench.policy.metric, bench.workspace.spec
+    if metric is Metric.WEIGHTED_F1:
+        tasks = bench.corpus.of(skill, Split.SEALED)
+        others = [task.id for task in tasks if not any(check.kind == "review" for check in task.oracle.checks)]
+        return f"{len(others)} sealed tasks have no review to grade, as {others[0]}" if others else None
+    if not isinstance(spec.agent, ChatAgentSpec):
+        return None
+    if metric in (Metric.NUM_TURNS, Metric.TOOL_CALLS):
+        return "the chat agent reports none"
+    if metric is Metric.COST_USD and price_of(spec, spec.agent.model) is None:
+        return f"models.{spec.agent.model} has no price (evolve.yaml: price: {{input_usd: …, output_usd: …}})"
+    return None
+
+
 def next_look_hopeless(bench: Bench, skill: str) -> str | None:
     """Return why no outcome of the next look at a skill's sealed tasks could be significant, if that is so."""
+    if (reason := unmeasurable(bench, skill)) is not None:
+        return _undecidable(bench.policy, reason)
     ids = tuple(task.id for task in bench.corpus.of(skill, Split.SEALED))
     granted = grant(workspace_ledger(bench.workspace).read(), bench.policy, skill, ids)
     return _hopeless(len(ids), granted.look, granted.alpha, bench.policy)
+
+
+def next_look_hint(bench: Bench, skill: str) -> str:
+    """Return what to do about a hopeless look."""
+    if unmeasurable(bench, skill) is None:
+        return f"add sealed tasks for {skill}"
+    return f"mend that, or choose another metric in {bench.workspace.promotion / POLICY_FILE}"
 
 
 @dataclass(frozen=True)
@@ -136,6 +167,8 @@ class Confirmation:
         ids = tuple(task.id for task in self.sealed)
         entries = self._ledger.read()
         open_look = find_entry(entries, "look", self.request().sweep_id())
+        if open_look is None and (reason := unmeasurable(self.bench, self.incumbent.name)) is not None:
+            return _undecidable(self.bench.policy, reason)
         granted = grant(entries, self.bench.policy, self.incumbent.name, ids, self.texts)
         look, alpha = (open_look.look, open_look.alpha) if open_look else (granted.look, granted.alpha)
         return _hopeless(len(ids), look, alpha, self.bench.policy)
@@ -167,7 +200,7 @@ class Confirmation:
             return decided
         hopeless = self.hopeless()
         if hopeless is not None:
-            hint = f"add sealed tasks for {self.incumbent.name}"
+            hint = next_look_hint(self.bench, self.incumbent.name)
             raise InputError(f"{hopeless}; nothing was measured", hint=hint, code="too-few-tasks")
         request = self.request()
         self.bench.refuse_unpriced(request)

@@ -140,6 +140,12 @@ class Repository:
         except self._errors:
             return None
 
+    def commits_of(self, path: str) -> list[str]:
+        """Return the commits that HEAD goes on from and that changed a file, newest first."""
+        if self.head() is None:
+            return []
+        return self._call("--literal-pathspecs", "log", "--full-history", "--format=%H", "HEAD", "--", path).split()
+
     def changed_in(self, sha: str) -> set[str]:
         """Return the paths that a commit changed, relative to the workspace."""
         text = self._call("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", "--relative", "--root", sha)

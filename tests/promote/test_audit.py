@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,6 +148,23 @@ def test_a_promotion_whose_commit_is_gone_is_found(promoted: Measured) -> None:
     assert any("no commit carries it" in fault for fault in faults(promoted))
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_looks_that_were_committed_and_are_gone_are_found(measured: Measured, evolve: CommandLine, left: int) -> None:
+    git(measured.root, "add", "promotion")
+    git(measured.root, "commit", "--quiet", "--message", "A look that failed")
+    assert evolve("audit", "--all").code == 0
+    path = measured.root / "promotion/ledger.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:left]))
+    shutil.rmtree(measured.folder)
+    git(measured.root, "add", "--all")
+    git(measured.root, "commit", "--quiet", "--message", "Begin anew")
+    ran = evolve("audit", "--all")
+    assert ran.code == 4
+    assert "entries committed in" in ran.out
+    path.unlink()
+    assert evolve("audit", "--all").code == 4
+
+
 def test_evidence_that_only_the_ledger_knows_of_is_found(promoted: Measured) -> None:
     folder = promoted.folder
     for path in sorted(folder.rglob("*"), reverse=True):
@@ -158,7 +176,7 @@ def test_evidence_that_only_the_ledger_knows_of_is_found(promoted: Measured) -> 
 def test_a_workspace_without_promotions_holds(workspace: Path, evolve: CommandLine) -> None:
     ran = evolve("audit", "--all")
     assert ran.code == 0
-    assert "1 checks: all holds" in ran.out
+    assert "2 checks: all holds" in ran.out
 
 
 def test_findings_are_there_for_programs(promoted: Measured, evolve: CommandLine) -> None:
