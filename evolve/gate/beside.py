@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evolve.gate.gain import LABELS, estimate_of
 from evolve.gate.inputs import GateInput
-from evolve.gate.metrics import BLIND_TO_INPUT
+from evolve.gate.metrics import BLIND_TO_INPUT, counted
 from evolve.gate.table import RowsByTask, TaskRuns, figures_of, invoked_only
 from evolve.records.decision import Estimate, Numbers, Reason
 from evolve.records.policy import QUALITIES, Estimand, Metric, Policy
@@ -98,10 +98,13 @@ def _unlike(tasks: Sequence[TaskRuns]) -> list[Reason]:
     ceiling = tuple(task.task for task in tasks if _ceiling(task))
     found = []
     if floor:
-        text = f"{len(floor)} tasks are resolved by neither arm; they tell the arms not apart"
+        which = counted(
+            len(floor), "task is resolved by neither arm; it tells", "tasks are resolved by neither arm; they tell"
+        )
+        text = f"{which} the arms not apart"
         found.append(Reason(code="floor-tasks", text=text, blocking=False, tasks=floor))
     if ceiling:
-        text = f"{len(ceiling)} tasks are resolved by both arms in every run"
+        text = f"{counted(len(ceiling), 'task is', 'tasks are')} resolved by both arms in every run"
         found.append(Reason(code="ceiling-tasks", text=text, blocking=False, tasks=ceiling))
     return found
 

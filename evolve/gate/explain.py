@@ -23,6 +23,7 @@ EXPLANATIONS: Final[dict[str, str]] = {
     "needs-extra-runs": "A task looks worse and chance could have done it: more runs of both arms, blind, will show.",
     "task-lost": "What always worked does not work any more; no gain elsewhere pays for that.",
     "task-regression": "A task is worse by more than is allowed, beyond its noise or for all the runs that it got.",
+    "regression-explained": "What looked worse was measured again in both arms, and is within the limit.",
     "quality-held": "No more quality than the margin is lost, which a cheaper candidate must show.",
     "quality-in-doubt": "It may have lost more quality than the margin, which no saving outweighs.",
     "quality-tied": "No task is worse in quality and no gain in it is proven, so that the policy's tie_break decides.",

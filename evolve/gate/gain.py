@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from evolve.gate.metrics import METRICS
+from evolve.gate.metrics import METRICS, counted
 from evolve.gate.table import ROUNDING, TaskFigures, TaskRuns, figures_of
 from evolve.records.decision import Estimate, Reason, TestResult
 from evolve.records.policy import QUALITIES, Estimand, Metric, Policy
@@ -178,25 +178,31 @@ def _reasons(
     size = _size_reason(figures, metric, estimate, policy)
     reasons = [size]
     if test.wins <= 1:
-        text = f"{test.wins or 'none'} of {estimate.tasks} tasks is better; one task alone is never enough"
+        text = (
+            f"{test.wins or 'none'} of {counted(estimate.tasks, 'task', 'tasks')} is better; one alone is never enough"
+        )
         reasons.append(Reason(code="too-few-wins", text=text, blocking=True, numbers={"wins": test.wins}))
     if policy.proven:
         reasons.append(proof_reason(test))
     return tuple(reasons)
 
 
-def proof_reason(test: TestResult) -> Reason:
-    """Return whether the test reaches its level."""
+def proof_reason(test: TestResult, of: str = "look") -> Reason:
+    """Return whether the test reaches its level, that of the look or of a round's share in it."""
     significant = test.p_value <= test.alpha
     return Reason(
         code="significant" if significant else "not-significant",
         text=(
-            f"{test.name}: p = {test.p_value:.3g} (one-sided), this look has {test.alpha:.3g}; "
+            f"{test.name}: p = {test.p_value:.3g} (one-sided), this {of} has {test.alpha:.3g}; "
             f"{test.wins} tasks better, {test.losses} worse, {test.ties} equal"
         ),
         blocking=not significant,
         numbers={"p_value": test.p_value, "alpha": test.alpha},
     )
+
+
+def _of(metric: Metric) -> str:
+    return "" if metric is Metric.RESOLVE_RATE else f" of the {metric.value}"
 
 
 def _size_reason(figures: Sequence[TaskFigures], metric: Metric, estimate: Estimate, policy: Policy) -> Reason:
@@ -206,7 +212,7 @@ def _size_reason(figures: Sequence[TaskFigures], metric: Metric, estimate: Estim
     elif metric in QUALITIES:
         total = sum((figure.candidate - figure.incumbent for figure in figures), start=Fraction(0))
         slack = 0 if metric is Metric.RESOLVE_RATE else ROUNDING
-        enough, shown = total / len(figures) + slack >= wanted, f"{estimate.value:+.1f} points"
+        enough, shown = total / len(figures) + slack >= wanted, f"{estimate.value:+.1f} points{_of(metric)}"
     else:
         enough = estimate.value <= -float(wanted) * 100
         shown = f"{metric.value.replace('_', ' ')} {estimate.value:+.1f} %"

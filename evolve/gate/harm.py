@@ -9,6 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from evolve.gate.gain import fraction_of_pct, on_lattice
+from evolve.gate.metrics import counted
 from evolve.gate.table import ROUNDING, TaskRuns, figures_of
 from evolve.records.decision import Numbers, Reason
 from evolve.records.policy import QUALITIES, Metric, Policy
@@ -124,7 +125,7 @@ def _lost(tasks: Sequence[TaskRuns], policy: Policy) -> list[Reason]:
     )
     if not lost:
         return []
-    text = f"{len(lost)} tasks that the incumbent resolves in every run are lost"
+    text = f"{counted(len(lost), 'task', 'tasks')} that the incumbent resolves in every run lost"
     return [Reason(code="task-lost", text=text, blocking=True, tasks=lost)]
 
 
@@ -133,16 +134,32 @@ def _worse(verdicts: Sequence[Verdict], policy: Policy) -> list[Reason]:
     if not worse:
         return []
     limit = f"{policy.max_task_regression_pct:g}"
-    what = f"lose more than {limit} points of their {_named(policy.metric)}"
+    verb = "loses" if len(worse) == 1 else "lose"
+    what = f"{verb} more than {limit} points of the {_named(policy.metric)}"
     if not policy.of_quality:
-        what = f"have a {_named(policy.metric)} more than {limit} % higher"
+        what = f"at a {_named(policy.metric)} more than {limit} % higher"
     numbers: Numbers = {"max_task_regression_pct": policy.max_task_regression_pct}
-    text = f"{len(worse)} tasks {what}"
+    text = f"{counted(len(worse), 'task', 'tasks')} {what}"
     if policy.proven:
         numbers |= {"harm_alpha": policy.harm_alpha, "extra_runs": max(verdict.extra_runs for verdict in worse)}
         text += f", beyond what their noise explains or after {policy.extra_runs} extra runs"
     tasks = tuple(verdict.task for verdict in worse)
     return [Reason(code="task-regression", text=text, blocking=True, tasks=tasks, numbers=numbers)]
+
+
+def explained(harm: Harm, policy: Policy) -> tuple[Reason, ...]:
+    """Return the tasks that looked worse, were measured again, and are within the limit now."""
+    cleared = [v for v in harm.verdicts if v.regression is Regression.NONE and v.extra_runs]
+    if not cleared:
+        return ()
+    most = max(verdict.extra_runs for verdict in cleared)
+    text = (
+        f"{counted(len(cleared), 'task', 'tasks')} looked worse than is allowed and, with up to {most} more runs of "
+        f"both arms, {'is' if len(cleared) == 1 else 'are'} not"
+    )
+    numbers: Numbers = {"extra_runs": most, "max_task_regression_pct": policy.max_task_regression_pct}
+    tasks = tuple(verdict.task for verdict in cleared)
+    return (Reason(code="regression-explained", text=text, blocking=False, tasks=tasks, numbers=numbers),)
 
 
 def _named(metric: Metric) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evolve.gate.gain import Gain, gain_of, proof_reason
-from evolve.gate.harm import Harm, harm_of, lower_quality
+from evolve.gate.harm import Harm, explained, harm_of, lower_quality
+from evolve.gate.metrics import counted
 from evolve.gate.table import TaskRuns, figures_of
 from evolve.records.decision import Reason, TestResult
 from evolve.records.kinds import Outcome
@@ -51,7 +52,7 @@ def judge(
         gain = _with_proof(gain, proof)
     if gain.refused and (broken := _broken_tie(tasks, policy, alpha, tie_break)) is not None:
         gain, harm = broken[0], harm.joined(broken[1])
-    reasons = [*harm.reasons, *lower_quality(tasks, policy, alpha), *gain.reasons]
+    reasons = [*harm.reasons, *explained(harm, policy), *lower_quality(tasks, policy, alpha), *gain.reasons]
     refused = any(reason.blocking for reason in reasons)
     if not refused and harm.perhaps:
         return Judgement(Outcome.INSUFFICIENT_EVIDENCE, (_wanted(harm, policy), *reasons), gain, harm)
@@ -61,14 +62,14 @@ def judge(
 
 def _with_proof(gain: Gain, proof: TestResult) -> Gain:
     kept = tuple(reason for reason in gain.reasons if reason.code not in ("significant", "not-significant"))
-    return Gain(gain.estimate, proof, (*kept, proof_reason(proof)))
+    return Gain(gain.estimate, proof, (*kept, proof_reason(proof, "round")))
 
 
 def _wanted(harm: Harm, policy: Policy) -> Reason:
     """Return that the regression of some tasks may be noise, and how many runs they should have more."""
     tasks = tuple(verdict.task for verdict in harm.perhaps)
     text = (
-        f"{len(tasks)} tasks lose more than is allowed, and their noise may explain it: "
+        f"{counted(len(tasks), 'task loses', 'tasks lose')} more than is allowed, and noise may explain it: "
         f"up to {policy.extra_runs} more runs of both arms are to show it"
     )
     return Reason(code=NEEDS_EXTRA_RUNS, text=text, blocking=True, tasks=tasks)

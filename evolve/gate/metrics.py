@@ -12,6 +12,11 @@ from evolve.records.row import Row
 CACHED_WEIGHT = 0.1
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with what it counts, in the singular or the plural."""
+    return f"{number} {one if number == 1 else many}"
+
+
 @dataclass(frozen=True)
 class MetricFacts:
     """A metric: its unit, how many units make the unit shown, and what a row says in it."""

@@ -54,7 +54,8 @@ class Account:
 
     def level(self, look: int, policy: Policy) -> float:
         """Return the level of a later look, if no look from now on is promoted."""
-        return level_of_look(policy.alpha_account, look, policy.alpha, self.promotions)
+        whole = min([policy.alpha, *(found.of_alpha for found in self.looks)])
+        return level_of_look(policy.alpha_account, look, whole, self.promotions)
 
     @property
     def able(self) -> bool:

@@ -86,6 +86,7 @@ class Ledger:
                 policy_sha256=policy.digest(),
                 look=granted.look,
                 alpha=granted.alpha,
+                of_alpha=policy.alpha,
                 spent=granted.spent,
                 **asdict(look),
             )
@@ -170,12 +171,16 @@ class Grant:
 def grant(
     entries: tuple[LedgerEntry, ...], policy: Policy, skill: str, sealed_tasks: Collection[str], texts: int = 1
 ) -> Grant:
-    """Return what the next look of a skill at some sealed tasks is granted."""
+    """Return what the next look of a skill at some sealed tasks is granted.
+
+    It is a share of the smallest alpha under which any of the looks was begun: a larger one begins with fresh tasks.
+    """
     looks = looks_at(entries, skill, sealed_tasks)
     promoted = {entry.sweep for entry in entries if entry.entry == "decision" and entry.outcome is Outcome.PROMOTE}
     number = next_look(entries, skill, sealed_tasks, texts)
     promotions = sorted({look.look for look in looks if look.sweep in promoted})
-    alpha = level_of_look(policy.alpha_account, number, policy.alpha, promotions)
+    whole = min([policy.alpha, *(look.of_alpha for look in looks)])
+    alpha = level_of_look(policy.alpha_account, number, whole, promotions)
     return Grant(number, alpha, math.fsum(look.alpha for look in looks))
 
 

@@ -13,7 +13,7 @@ from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.promote import ledger
 from evolve.promote.evidence import gate_input, read_evidence, required_pairs
-from evolve.promote.extra import extra_sweeps
+from evolve.promote.extra import extra_sweeps, main_sweep_of
 from evolve.records.base import read_json
 from evolve.records.decision import Decision
 from evolve.records.plan import Plan
@@ -47,6 +47,9 @@ def redecide_sweep(folder: Path, policy: Policy, promotion_root: Path, tiers: Ma
 
     """
     plan = read_json(Plan, folder / PLAN_FILE)
+    if (main := main_sweep_of(plan)) is not None:
+        text = f"{plan.sweep}: a further round of {main}, whose rows it goes with"
+        raise InputError(text, hint=f"evolve gate {main}", code="not-a-sealed-sweep")
     if plan.purpose != "sealed":
         raise InputError(
             f"{plan.sweep}: measured {plan.purpose} tasks; only sealed ones decide", code="not-a-sealed-sweep"

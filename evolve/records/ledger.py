@@ -30,6 +30,7 @@ class LedgerEntry(Record):
     texts: int = Field(default=1, ge=1, description="Texts of the skill that are seen: each counts as a look.")
     look: int = Field(ge=1, description="The how-manieth look of this skill at any of these sealed tasks.")
     alpha: float = Field(description="The level granted to this look.")
+    of_alpha: float = Field(default=1.0, description="The policy's alpha, which all looks at these tasks share.")
     spent: float = Field(default=0.0, description="The levels granted to the looks before it, summed.")
     outcome: Outcome | None = None
     evidence_sha256: Digest | None = None

@@ -20,7 +20,7 @@ SOURCES = sorted(path for path in (ROOT / "evolve/gate").glob("*.py") if path.na
 
 def codes_in_source() -> set[str]:
     found = {code for path in SOURCES for code in CODE.findall(path.read_text())}
-    return {code for code in found if code not in ("main", "lower", "exact", "resampled", "cost")}
+    return {code for code in found if code not in ("main", "lower", "exact", "resampled", "cost", "lose")}
 
 
 def test_every_code_of_the_source_is_explained_and_no_other() -> None:

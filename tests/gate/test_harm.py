@@ -239,3 +239,12 @@ def test_of_equal_arms_one_noisy_task_vetoes_seldom_and_of_a_lost_one_nearly_alw
 
     assert refused(0.7) < 0.2
     assert refused(0.1) > 0.75
+
+
+def test_a_regression_that_noise_explains_is_told_with_how_often_it_was_measured_again() -> None:
+    decision = with_extra(extra_rows(3, 3))
+    reason = codes(decision)["regression-explained"]
+    assert not reason.blocking
+    assert (reason.tasks, reason.numbers["extra_runs"]) == (("t-11",), 3)
+    assert "1 task looked worse than is allowed and, with up to 3 more runs of both arms, is not" in reason.text
+    assert "regression-explained" not in codes(with_extra([]))
