@@ -144,6 +144,14 @@ def _value(found: Comparison) -> dict[str, Any]:
     }
 
 
+def _reasons(findings: Sequence[Finding]) -> list[str]:
+    """Return why each verdict is what it is, once for all metrics with the same reason."""
+    metrics: dict[str, list[str]] = {}
+    for one in findings:
+        metrics.setdefault(f"{one.verdict}: {one.why}", []).append(one.metric.name)
+    return [f"{', '.join(names)}: {why}" for why, names in metrics.items()]
+
+
 def _finding_value(found: Finding) -> dict[str, Any]:
     estimate = found.estimate
     known = {} if estimate is None else {**asdict(estimate), "estimand": found.estimand}
@@ -177,7 +185,7 @@ def _text(found: Comparison, *, by_task: bool) -> str:
     ]
     lines.append("n: tasks x runs. A and B: sums over the tasks; of completed the mean, in points")
     lines.append(f"p: sign-flip test over tasks, two-sided, exact up to {MAX_ENUMERATED} tasks, resampled beyond")
-    lines += [f"{one.metric.name}: {one.verdict}: {one.why}" for one in found.findings]
+    lines += _reasons(found.findings)
     for one in found.findings:
         for side, says in zip((found.before, found.after), one.computed, strict=True):
             if says is not None and one.estimate is not None:

@@ -208,7 +208,7 @@ def _judged(estimate: Estimate, p_value: float) -> tuple[Verdict, str]:
     if value == neutral:
         return "no difference", "there is no change"
     if not (above or below):
-        return "no difference", f"the interval ({estimate.interval}) holds no change"
+        return "no difference", f"the interval ({estimate.interval}) includes no change"
     if p_value > LEVEL:
         least = least_p_value(estimate.tasks)
         if least > LEVEL:

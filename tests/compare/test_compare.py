@@ -38,7 +38,7 @@ def test_two_rounds_of_one_agent_are_no_different() -> None:
     assert [f"{task.change:.1f}" for task in wall.by_task] == ["-39.7", "43.1", "-4.1"]
     assert f"{cost.before:.4f} {cost.after:.4f}" == "1.7944 1.7775"
     assert found(comparison, "completed").why == (f"{LEAD}#8 and {LEAD}#32 lack the column completed")
-    assert wall.why == "the interval (BCa bootstrap over tasks) holds no change"
+    assert wall.why == "the interval (BCa bootstrap over tasks) includes no change"
 
 
 @pytest.mark.parametrize("estimand", ESTIMANDS)
@@ -95,7 +95,7 @@ def test_an_exact_test_is_not_enough() -> None:
         side(turns=[10.0] * 6), side(turns=[10.1, 10.1, 10.1, 10.1, 10.1, 9000.0]), estimand="geometric_mean_ratio"
     )
     assert finding.p_value == 2 / 2**6
-    assert finding.why == "the interval (t over logarithms) holds no change"
+    assert finding.why == "the interval (t over logarithms) includes no change"
 
 
 def test_ratios_are_tested_with_every_task_of_one_weight() -> None:
