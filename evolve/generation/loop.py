@@ -26,8 +26,9 @@ from evolve.promote.apply import (
     promote,
     record,
 )
-from evolve.promote.confirm import Confirmation, next_look_hint, next_look_hopeless
+from evolve.promote.confirm import Confirmation
 from evolve.promote.evidence import Evidence, read_evidence
+from evolve.promote.foresee import next_look_hopeless
 from evolve.promote.git import Repository
 from evolve.propose.evidence import TrainEvidence
 from evolve.records.generation import Proposal
@@ -126,10 +127,7 @@ class GenerationLoop:
             return fault
         begun = self.state.record.skill is not None
         reason = None if begun or not self._has_sealed(skill) else next_look_hopeless(self.bench, skill.name)
-        if reason is None:
-            return None
-        hint = next_look_hint(self.bench, skill.name)
-        return InputError(f"{reason}; nothing was measured", hint=hint, code="too-few-tasks")
+        return None if reason is None else reason.refused()
 
     def _has_sealed(self, skill: Skill) -> bool:
         return bool(self.bench.corpus.of(skill.name, Split.SEALED))
@@ -259,7 +257,7 @@ class GenerationLoop:
         confirmation = Confirmation(self.bench, skill, chosen.overlay, rivals)
         hopeless = confirmation.hopeless() if confirmation.decided() is None else None
         if hopeless is not None:
-            return self._finish_without(hopeless, Outcome.INSUFFICIENT_EVIDENCE)
+            return self._finish_without(hopeless.text, Outcome.INSUFFICIENT_EVIDENCE)
         self.state.update(finalist=chosen.overlay.digest)
         self.bench.progress.note(f"finalist: {chosen.name}; it goes to the sealed tasks")
         evidence = confirmation.run(stop_when_decided=self.state.record.request.stop_when_decided)

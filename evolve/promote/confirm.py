@@ -12,8 +12,6 @@ from evolve.bench.runner import SweepResult
 from evolve.corpus.loading import LoadedTask, sealed_digest
 from evolve.errors import EvidenceFault, InputError
 from evolve.gate.decide import GateInput, is_decided
-from evolve.gate.gain import smallest_p
-from evolve.models.build import price_of
 from evolve.overlays import FrozenOverlay
 from evolve.promote.evidence import (
     PROMOTION_FILE,
@@ -26,64 +24,16 @@ from evolve.promote.evidence import (
     write_evidence,
 )
 from evolve.promote.extra import extra_context, groups_of, next_round
+from evolve.promote.foresee import Hopeless, too_weak, unmeasurable
 from evolve.promote.ledger import Ledger, NewLook, find_entry, grant, workspace_ledger
-from evolve.records.agent import ChatAgentSpec
 from evolve.records.kinds import Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.plan import Plan
-from evolve.records.policy import Metric, Policy
 from evolve.records.row import Row
 from evolve.skills import Skill
 from evolve.workspace import POLICY_FILE
 
 SEALED_CONTEXT = "sealed"
-
-
-def _hopeless(tasks: int, look: int, alpha: float, policy: Policy) -> str | None:
-    """Return why no outcome of a look at so many tasks could be significant, if that is so."""
-    smallest = smallest_p(tasks)
-    if smallest <= alpha or not policy.proven:
-        return None
-    return (
-        f"{tasks} sealed tasks cannot prove a gain: a win on each gives p = {smallest:.3g}, "
-        f"and look {look} has the level {alpha:.3g}"
-    )
-
-
-def _undecidable(policy: Policy, reason: str) -> str:
-    return f"the policy decides on {policy.metric.value}, which no row would hold: {reason}"
-
-
-def unmeasurable(bench: Bench, skill: str) -> str | None:
-    """Return why no row would hold the metric that the policy decides on, if that is known beforehand."""
-    metric, spec = bench.policy.metric, bench.workspace.spec
-    if metric is Metric.WEIGHTED_F1:
-        tasks = bench.corpus.of(skill, Split.SEALED)
-        others = [task.id for task in tasks if not any(check.kind == "review" for check in task.oracle.checks)]
-        return f"{len(others)} sealed tasks have no review to grade, as {others[0]}" if others else None
-    if not isinstance(spec.agent, ChatAgentSpec):
-        return None
-    if metric in (Metric.NUM_TURNS, Metric.TOOL_CALLS):
-        return "the chat agent reports none"
-    if metric is Metric.COST_USD and price_of(spec, spec.agent.model) is None:
-        return f"models.{spec.agent.model} has no price (evolve.yaml: price: {{input_usd: …, output_usd: …}})"
-    return None
-
-
-def next_look_hopeless(bench: Bench, skill: str) -> str | None:
-    """Return why no outcome of the next look at a skill's sealed tasks could be significant, if that is so."""
-    if (reason := unmeasurable(bench, skill)) is not None:
-        return _undecidable(bench.policy, reason)
-    ids = tuple(task.id for task in bench.corpus.of(skill, Split.SEALED))
-    granted = grant(workspace_ledger(bench.workspace).read(), bench.policy, skill, ids)
-    return _hopeless(len(ids), granted.look, granted.alpha, bench.policy)
-
-
-def next_look_hint(bench: Bench, skill: str) -> str:
-    """Return what to do about a hopeless look."""
-    if unmeasurable(bench, skill) is None:
-        return f"add sealed tasks for {skill}"
-    return f"mend that, or choose another metric in {bench.workspace.promotion / POLICY_FILE}"
 
 
 @dataclass(frozen=True)
@@ -162,16 +112,16 @@ class Confirmation:
         same = (self.overlay.digest, self.incumbent.name)
         return next((e.sweep for e in entries if e.entry == "decision" and (e.overlay_sha256, e.skill) == same), None)
 
-    def hopeless(self) -> str | None:
+    def hopeless(self) -> Hopeless | None:
         """Return why no outcome of the next look could be significant, if that is so."""
         ids = tuple(task.id for task in self.sealed)
         entries = self._ledger.read()
         open_look = find_entry(entries, "look", self.request().sweep_id())
-        if open_look is None and (reason := unmeasurable(self.bench, self.incumbent.name)) is not None:
-            return _undecidable(self.bench.policy, reason)
+        if open_look is None and (blind := unmeasurable(self.bench, self.incumbent.name)) is not None:
+            return blind
         granted = grant(entries, self.bench.policy, self.incumbent.name, ids, self.texts)
         look, alpha = (open_look.look, open_look.alpha) if open_look else (granted.look, granted.alpha)
-        return _hopeless(len(ids), look, alpha, self.bench.policy)
+        return too_weak(self.incumbent.name, len(ids), look, alpha, self.bench.policy)
 
     def refusal(self) -> str | None:
         """Return why nothing would be measured, if that is so."""
@@ -181,7 +131,8 @@ class Confirmation:
         look = find_entry(entries, "look", sweep)
         if look is not None and look.policy_sha256 != self.bench.policy.digest():
             return "this look was begun under another policy"
-        return self.hopeless()
+        hopeless = self.hopeless()
+        return None if hopeless is None else hopeless.text
 
     def run(self, *, reuse: bool | str = True, stop_when_decided: bool = False) -> Evidence:
         """Measure, decide and write the evidence; a sweep that was decided already is read back.
@@ -200,8 +151,7 @@ class Confirmation:
             return decided
         hopeless = self.hopeless()
         if hopeless is not None:
-            hint = next_look_hint(self.bench, self.incumbent.name)
-            raise InputError(f"{hopeless}; nothing was measured", hint=hint, code="too-few-tasks")
+            raise hopeless.refused()
         request = self.request()
         self.bench.refuse_unpriced(request)
         if (before := self._decided_otherwise()) is not None:

@@ -18,6 +18,7 @@ from tests.worlds import ScriptedModel
         ("weighted_f1", "8 sealed tasks have no review to grade, as bracket-sealed-01"),
         ("tool_calls", "the chat agent reports none"),
         ("num_turns", "the chat agent reports none"),
+        ("resolve_rate\ntie_break: cost_usd", "the policy breaks ties by cost_usd"),
     ],
 )
 def test_neither_a_look_nor_a_cell_is_spent(
