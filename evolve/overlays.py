@@ -15,6 +15,7 @@ from evolve.corpus.loading import Corpus
 from evolve.digest import sha256_bytes
 from evolve.errors import InputError
 from evolve.files import safe_relative, write_atomic, write_folder
+from evolve.protected import check_protected
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.records.policy import LeakLimits
@@ -93,8 +94,8 @@ def validate_overlay(
     """Check everything that an overlay must hold to, and return the candidate skill.
 
     Raises:
-        InputError: It is empty, reaches outside its skill, changes other than prompt files, makes the skill
-            invalid, changes nothing, was written against another text, or carries passages of tasks.
+        InputError: It is empty, reaches outside its skill, changes other than prompt files or a protected passage,
+            makes the skill invalid, changes nothing, was written against another text, or carries passages of tasks.
 
     """
     _check_scope(overlay, incumbent, where)
@@ -110,7 +111,10 @@ def validate_overlay(
     validate_skill(candidate)
     if candidate.fingerprint == incumbent.fingerprint:
         raise InputError(f"{where}: equals the incumbent; there is nothing to measure", code="no-change")
-    base = "\n".join(text for _, text in incumbent.files.texts())
+    before = dict(incumbent.files.texts())
+    for path, text in overlay.files.texts():
+        check_protected(before.get(path.removeprefix(incumbent.folder + "/"), ""), text, f"{where}: {path}")
+    base = "\n".join(before.values())
     text = "\n".join(text for _, text in overlay.files.texts())
     leaks = find_leaks(text, base, corpus.tasks, overlay.spec.worked_examples, limits)
     if leaks:

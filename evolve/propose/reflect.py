@@ -10,6 +10,7 @@ from evolve.models.base import ChatModel, ChatRequest, Message
 from evolve.overlays import FrozenOverlay
 from evolve.propose.evidence import TrainEvidence, TrainFailure
 from evolve.propose.operators import overlay_of_body
+from evolve.protected import BEGIN, END, protected_passages
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.redact import redact
 from evolve.skills import Skill, split_frontmatter
@@ -45,8 +46,12 @@ def reflection_messages(skill: Skill, failures: list[TrainFailure]) -> tuple[Mes
         Message("system", _render("reflect_system.j2")),
         Message("user", _render("reflect_example_user.j2")),
         Message("assistant", _render("reflect_example_assistant.j2")),
-        Message("user", _render("reflect_user.j2", body=skill.body, failures=clipped)),
+        Message("user", _render("reflect_user.j2", body=skill.body, failures=clipped, marks=_marks_of(skill))),
     )
+
+
+def _marks_of(skill: Skill) -> tuple[str, str] | None:
+    return (BEGIN, END) if protected_passages(skill.body) else None
 
 
 def cleaned_body(reply: str) -> str:

@@ -16,6 +16,7 @@ from evolve.propose.reflect import (
     reflect,
     shown_failures,
 )
+from evolve.protected import BEGIN, END
 from tests.builders import FakeModel, make_skill, make_task
 
 SKILL = make_skill(body="Say hello.")
@@ -109,3 +110,12 @@ def test_a_reply_that_is_no_instruction_text_is_refused(reply: str) -> None:
 
 def test_a_secret_in_a_reply_does_not_reach_the_body() -> None:
     assert "sk-" not in cleaned_body(f"{BETTER} Use the key sk-{'a' * 30}.")
+
+
+def test_a_model_is_told_of_protected_passages_where_there_are_any() -> None:
+    kept = make_skill(body=f"Say hello.\n{BEGIN}\nNever swear.\n{END}")
+    for skill, told in ((SKILL, False), (kept, True)):
+        model = FakeModel(BETTER)
+        reflect(skill, evidence_of(1), model, temperature=0, number=0)
+        shown = model.requests[0].messages[-1].content
+        assert shown.endswith(f"Keep what stands between {BEGIN} and {END} word for word, with both marks.") == told
