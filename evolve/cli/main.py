@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "corpus": ("corpus", "List, show, make, import and export tasks."),
     "rehearse": ("rehearse", "Run every task with a scripted agent, free of charge, as paid cells are run."),
     "generation": ("generation", "Propose, screen, confirm, decide and, with --apply, commit."),
+    "schedule": ("schedule", "Print a ready weekly job."),
     "propose": ("propose", "Make candidate overlays of a skill."),
     "measure": ("measure", "Measure arms beside one another on train or selection tasks; decides nothing."),
     "compare": ("compare", "Set two sweeps or two imported scorecards beside one another; decides nothing."),
