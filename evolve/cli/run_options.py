@@ -34,7 +34,7 @@ expensive_option = click.option("--include-expensive", is_flag=True, help="Take 
 _OPTIONS = (
     click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Cells at once."),
     click.option("--max-usd", type=_Amount(min=0), help="End with exit 3 before more than this is spent."),
-    click.option("--max-cells", type=click.IntRange(min=1), help="End with exit 3 after this many cells."),
+    click.option("--max-cells", type=click.IntRange(min=0), help="End with exit 3 after this many cells."),
     click.option("--max-wall", type=_Amount(min=0), metavar="SECONDS", help="Begin no cell after this time."),
     expensive_option,
     unsafe_host_option,
