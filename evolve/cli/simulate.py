@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evolve.cli.output import emit, json_option
 from evolve.errors import InputError
+
+if TYPE_CHECKING:
+    from evolve.simulate.accounts import Year
+    from evolve.simulate.run import Characteristics
+    from evolve.simulate.worlds import Design
 
 WORLD_NAMES = ("null", "gain", "regression", "heterogeneous", "drift", "correlated")
 RULE_NAMES = ("proven", "proven-stop", "sequential", "e-process", "thresholds", "strict-mean", "mean-1se", "argmax")
@@ -54,13 +60,12 @@ def command(
     """
     from dataclasses import replace
 
-    from evolve.cli.output import table
     from evolve.records.base import read_yaml
     from evolve.records.policy import Policy
     from evolve.simulate.accounts import year_of_looks
     from evolve.simulate.rules import PROVEN, RULES, Rule, by_gate, by_rounds
     from evolve.simulate.run import characteristics
-    from evolve.simulate.show import HEADER, YEAR_HEADER, json_value, svg, table_rows, year_rows
+    from evolve.simulate.show import json_value, svg
     from evolve.simulate.worlds import WORLDS, Design
 
     policy = read_yaml(Policy, policy_file) if policy_file else PROVEN
@@ -85,13 +90,24 @@ def command(
         from evolve.files import write_atomic
 
         write_atomic(svg_file, svg(found, policy.alpha).encode())
+    text = _text(found, years, design, f"look {look}, seed {seed}")
+    value = {"seed": seed, "rules": json_value(found), "years": [vars(one) for one in years]}
+    emit(value, text, as_json=as_json)
+
+
+def _text(found: list[Characteristics], years: list[Year], design: Design, told: str) -> str:
+    """Return the tables, and below them what was run."""
+    from evolve.cli.output import table
+    from evolve.simulate.show import HEADER, YEAR_HEADER, table_rows, year_rows
+    from evolve.simulate.worlds import WORLDS
+
     lines = [table(table_rows(found), HEADER)]
-    lines += [f"{name}: {WORLDS[name].summary}" for name in dict.fromkeys(worlds or WORLD_NAMES)]
+    lines += [f"{name}: {WORLDS[name].summary}" for name in dict.fromkeys(one.world for one in found)]
     lines.append(
-        f"{generations} generations a world, {candidates} candidates each, {tasks} sealed tasks x {runs} runs, "
-        f"look {look}, seed {seed}; sealed cells are of those planned, further rounds for doubtful tasks included"
+        f"{found[0].generations} generations a world, {design.candidates} candidates each, "
+        f"{design.sealed_tasks} sealed tasks x {design.sealed_runs} runs, {told}; sealed cells are of those planned, "
+        "further rounds for doubtful tasks included"
     )
     if years:
         lines += ["", table(year_rows(years), YEAR_HEADER), f"{years[0].years} years of {years[0].looks} weekly looks"]
-    value = {"seed": seed, "rules": json_value(found), "years": [vars(one) for one in years]}
-    emit(value, "\n".join(lines), as_json=as_json)
+    return "\n".join(lines)

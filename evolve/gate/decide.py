@@ -8,7 +8,7 @@ from evolve.gate.beside import beside, caveats
 from evolve.gate.early import decide_early, is_decided
 from evolve.gate.evidence import control_faults, evidence_faults, too_few_tasks
 from evolve.gate.gain import gain_of
-from evolve.gate.harm import Harm
+from evolve.gate.harm import Harm, next_extra
 from evolve.gate.inputs import GateInput, Pair
 from evolve.gate.judge import NEEDS_EXTRA_RUNS, Judgement, judge
 from evolve.gate.rounds import rounds_judgement
@@ -164,6 +164,6 @@ def extra_runs_wanted(given: GateInput) -> dict[str, int]:
             return {}
         for task in decided.tasks:
             if task.task in doubted:
-                runs = min(one.policy.extra_runs, task.extra_runs + one.policy.min_runs)
+                runs = next_extra(task.extra_runs, one.policy)
                 found[task.task] = max(found.get(task.task, 0), runs)
     return found

@@ -10,12 +10,10 @@ from evolve.gate.harm import harm_of, is_beyond, lower_quality
 from evolve.gate.inputs import GateInput
 from evolve.gate.judge import may_tie
 from evolve.gate.rounds import futile_after, rounds_judgement, whole_rounds
-from evolve.gate.table import Run, Side, TaskRuns, tables_of
+from evolve.gate.table import FAILED, RESOLVED, Run, Side, TaskRuns, tables_of
 from evolve.records.decision import Decision, Numbers, Reason
 from evolve.records.kinds import Outcome
 from evolve.records.policy import QUALITIES
-
-RESOLVED, FAILED = Run(resolved=True, value=1), Run(resolved=False, value=0)
 
 
 def is_decided(given: GateInput) -> bool:

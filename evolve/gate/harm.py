@@ -51,10 +51,15 @@ def verdict_on(task: TaskRuns, policy: Policy) -> Verdict:
             return Verdict(task.task, Regression.NONE, extra)
         if extra >= policy.extra_runs or chance(measured, policy) <= policy.harm_alpha:
             return Verdict(task.task, Regression.REAL, extra)
-        wanted = min(policy.extra_runs, extra + policy.min_runs)
+        wanted = next_extra(extra, policy)
         if wanted > len(task.extra):
             return Verdict(task.task, Regression.PERHAPS, extra, wanted)
         extra = wanted
+
+
+def next_extra(extra: int, policy: Policy) -> int:
+    """Return how many extra runs a task in doubt has after one more round."""
+    return min(policy.extra_runs, extra + policy.min_runs)
 
 
 def is_beyond(task: TaskRuns, policy: Policy) -> bool:

@@ -12,7 +12,7 @@ from evolve.gate.gain import smallest_p
 from evolve.gate.inputs import GateInput
 from evolve.gate.judge import Judgement, judge
 from evolve.gate.rounds import rounds_judgement
-from evolve.gate.table import Run, TaskRuns
+from evolve.gate.table import FAILED, RESOLVED, TaskRuns
 from evolve.records.kinds import Outcome
 from evolve.records.policy import Policy
 from evolve.stats.intervals import wilson_interval
@@ -38,7 +38,6 @@ MAX_TASKS = 1_000_000
 _SLACK = 1e-9
 # Beyond it a beta distribution puts nearly everything on 0 and 1, where its quantiles are no numbers any more.
 _LARGEST_SHARE_BETWEEN = 0.95
-_RESOLVED, _FAILED = Run(resolved=True, value=1.0), Run(resolved=False, value=0.0)
 
 
 @dataclass(frozen=True)
@@ -367,7 +366,7 @@ def _beta(quantiles: Any, mean: float, variance: float) -> Any:
 def _judged(
     old: Sequence[Sequence[bool]], new: Sequence[Sequence[bool]], runs: int, policy: Policy, alpha: float
 ) -> Judgement:
-    arms = [[[_RESOLVED if run else _FAILED for run in task] for task in arm] for arm in (old, new)]
+    arms = [[[RESOLVED if run else FAILED for run in task] for task in arm] for arm in (old, new)]
     tables = [
         TaskRuns(
             f"task-{number}",

@@ -29,7 +29,8 @@ class Run(NamedTuple):
 
 
 # Most runs are one of these: a table of pass and fail then holds next to nothing.
-_RESOLVED, _FAILED = Run(True, 1), (Run(False, 0), Run(False, 0, False))
+RESOLVED, FAILED = Run(resolved=True, value=1), Run(resolved=False, value=0)
+_UNINVOKED = Run(resolved=False, value=0, invoked=False)
 _UNUSED = ErrorKind.SKILL_NOT_INVOKED
 
 
@@ -188,7 +189,7 @@ class RowsByTask:
         figures = [0.0 if value is None else value for value in values]
         kinds = [row.kind for row in rows]
         if metric is Metric.RESOLVE_RATE:
-            return tuple(_RESOLVED if kind is None else _FAILED[kind is _UNUSED] for kind in kinds)
+            return tuple(RESOLVED if kind is None else _UNINVOKED if kind is _UNUSED else FAILED for kind in kinds)
         return tuple(
             Run(kind is None, figure, kind is not _UNUSED) for kind, figure in zip(kinds, figures, strict=True)
         )

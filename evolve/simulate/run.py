@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolve.gate.table import Run, TaskRuns
+from evolve.gate.table import FAILED, RESOLVED, Run, TaskRuns
 from evolve.generation.screen import Standing, Tally, finalist, survivors
 from evolve.records.policy import Policy
 from evolve.simulate.rules import Rule, Sealed, Verdict
@@ -17,8 +17,6 @@ from evolve.stats.multiplicity import level_of_look
 
 if TYPE_CHECKING:
     from evolve.simulate.worlds import Generator, Rates
-
-RESOLVED, FAILED = Run(resolved=True, value=1), Run(resolved=False, value=0)
 
 
 @dataclass(frozen=True)

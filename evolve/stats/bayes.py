@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evolve.stats.signs import require_counts
+
 
 @dataclass(frozen=True)
 class ProbabilityBetter:
@@ -31,8 +33,7 @@ def probability_better(wins: int, losses: int) -> ProbabilityBetter:
         ValueError: A count is negative.
 
     """
-    if wins < 0 or losses < 0:
-        raise ValueError("counts cannot be negative")
+    require_counts(wins, losses)
     from scipy.stats import beta
 
     return ProbabilityBetter(float(beta.sf(0.5, 1 + wins, 1 + losses)), wins, losses)

@@ -17,7 +17,7 @@ from evolve.stats.intervals import (
     paired_t_interval,
     wilson_interval,
 )
-from evolve.stats.signs import RELATIVE_SLACK, lattice_tails, require_finite, whole_numbers
+from evolve.stats.signs import RELATIVE_SLACK, lattice_tails, require_counts, require_finite, whole_numbers
 
 __all__ = [
     "MAX_ENUMERATED",
@@ -78,7 +78,7 @@ def mcnemar_exact(wins: int, losses: int, alternative: Alternative = "two-sided"
         ValueError: A count is negative.
 
     """
-    _require_counts(wins, losses)
+    require_counts(wins, losses)
     if wins + losses == 0:
         return PValue(1.0, "mcnemar_exact", alternative)
     from scipy.stats import binomtest
@@ -102,7 +102,7 @@ def mcnemar_midp(wins: int, losses: int, alternative: Alternative = "two-sided")
         ValueError: A count is negative.
 
     """
-    _require_counts(wins, losses)
+    require_counts(wins, losses)
     n = wins + losses
     if n == 0:
         return PValue(1.0, "mcnemar_midp", alternative, exact=False)
@@ -244,8 +244,3 @@ def paired_t(differences: Sequence[float], alternative: Alternative = "two-sided
     greater, less = float(t.sf(statistic, freedom)), float(t.cdf(statistic, freedom))
     p_value = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}[alternative]
     return PairedT(statistic, p_value, mean, error, freedom, alternative)
-
-
-def _require_counts(wins: int, losses: int) -> None:
-    if wins < 0 or losses < 0:
-        raise ValueError("counts cannot be negative")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from evolve.stats.intervals import Interval
 from evolve.stats.paired import sign_flip
-from evolve.stats.signs import require_finite
+from evolve.stats.signs import require_counts, require_finite
 
 __all__ = [
     "BettingProcess",
@@ -77,8 +77,7 @@ def mixture_e_value(wins: int, losses: int) -> EValue:
         ValueError: A count is negative.
 
     """
-    if wins < 0 or losses < 0:
-        raise ValueError("counts cannot be negative")
+    require_counts(wins, losses)
     import numpy
     from scipy.special import betaln, gammaln, logsumexp
 

@@ -27,6 +27,17 @@ def require_finite(values: Iterable[float], name: str = "differences") -> None:
         raise ValueError(f"{name} must be finite")
 
 
+def require_counts(wins: int, losses: int) -> None:
+    """Check that pairs won and lost are counts.
+
+    Raises:
+        ValueError: One is negative.
+
+    """
+    if wins < 0 or losses < 0:
+        raise ValueError("counts cannot be negative")
+
+
 def whole_numbers(differences: Sequence[float]) -> list[int] | None:
     """Return the differences as integers without a common divisor; ``None`` when they are not on such a lattice.
 
