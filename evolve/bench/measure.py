@@ -226,11 +226,12 @@ class Bench:
         groups: tuple[Group, ...],
         runs: int,
         *,
-        reuse: bool,
+        reuse: bool | str,
         overlays: tuple[FrozenOverlay, ...] = (),
+        first_run: int = 0,
     ) -> SweepResult:
         """Plan and run a sweep."""
-        request = self.request(purpose, context, groups, runs)
+        request = self.request(purpose, context, groups, runs, first_run)
         return self.run(request, self.plan(request, reuse=reuse), overlays)
 
     def resume(self, folder: Path) -> SweepResult:

@@ -12,6 +12,7 @@ from evolve.cli.run_options import options_of, run_options
 
 if TYPE_CHECKING:
     from evolve.bench.measure import Bench
+    from evolve.records.search import Strategy
 
 
 @click.command("generation", short_help="Propose, screen, confirm, decide and, with --apply, commit.")
@@ -20,9 +21,21 @@ if TYPE_CHECKING:
     "--operator",
     "operators",
     multiple=True,
-    type=click.Choice(("demonstrate", "lesson", "lesson+demonstrate", "reflect")),
+    type=click.Choice(
+        ("demonstrate", "lesson", "lesson+demonstrate", "reflect", "merge", "prune", "compress", "sharpen")
+    ),
     help="An operator to try; may be given several times. Default: those of evolve.yaml.",
 )
+@click.option("--seed", metavar="SWEEP", help="Begin with the rows of this sweep as evidence, and of no other.")
+@click.option(
+    "--strategy",
+    type=click.Choice(("evolve", "best-of-n", "hill-climb", "paired-hill-climb")),
+    help="How to search; the last three are baselines to compare with.",
+)
+@click.option("--rounds", type=click.IntRange(1, 1000), help="Rounds of proposing and screening.")
+@click.option("--population", type=click.IntRange(1, 64), help="Proposals a round.")
+@click.option("--max-evaluations", type=click.IntRange(1), help="Train cells that the search may use.")
+@click.option("--max-proposer-usd", type=click.FloatRange(min=0), help="What proposing may cost.")
 @click.option("--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed.")
 @click.option("--branch", help="Commit on this branch; a new one is made at HEAD.")
 @click.option("--stop-when-decided", is_flag=True, help="Stop confirming once no outcome could change the decision.")
@@ -34,6 +47,12 @@ def command(
     apply_: bool,
     branch: str | None,
     stop_when_decided: bool,
+    seed: str | None,
+    strategy: Strategy | None,
+    rounds: int | None,
+    population: int | None,
+    max_evaluations: int | None,
+    max_proposer_usd: float | None,
     as_json: bool,
     **limits: Any,
 ) -> None:
@@ -53,6 +72,13 @@ def command(
     if branch and not apply_:
         raise InputError("--branch goes with --apply", code="usage")
     workspace = here()
+    asked = {
+        "strategy": strategy,
+        "rounds": rounds,
+        "population": population,
+        "evaluations": max_evaluations,
+    }
+    changed = {name: value for name, value in asked.items() if value is not None}
     repository = Repository(workspace.root)
     if apply_:
         check_branch(Target(workspace, repository, branch))
@@ -73,6 +99,9 @@ def command(
             apply=apply_,
             branch=branch,
             stop_when_decided=stop_when_decided,
+            seed=seed,
+            search=workspace.spec.search.model_copy(update=changed) if changed else None,
+            max_proposer_usd=max_proposer_usd,
         )
         state = new_generation(workspace.generations, request, repository.head())
         run_generation(bench, models, state)

@@ -71,7 +71,7 @@ def generation_text(workspace: Workspace, state: GenerationState) -> str:
     for proposal in record.proposals:
         finalist = proposal.overlay_sha256 is not None and proposal.overlay_sha256 == record.finalist
         note = f"refused: {proposal.refused}" if proposal.refused else "finalist" if finalist else ""
-        rows.append([proposal.operator, proposal.train or "", proposal.selection or "", note])
+        rows.append([proposal.name, proposal.train or "", proposal.selection or "", note])
     lines = [f"\ngeneration {record.id}: {record.skill}", table(rows, ["candidate", "train", "selection", ""])]
     evidence = evidence_of_generation(workspace, state)
     if evidence is not None:

@@ -15,7 +15,17 @@ from evolve.errors import InputError
 if TYPE_CHECKING:
     from evolve.bench.runner import RunOptions
 
-OPERATORS = ("demonstrate", "lesson", "lesson+demonstrate", "reflect", "manual")
+OPERATORS = (
+    "demonstrate",
+    "lesson",
+    "lesson+demonstrate",
+    "reflect",
+    "merge",
+    "prune",
+    "compress",
+    "sharpen",
+    "manual",
+)
 
 
 @click.command("propose", short_help="Make candidate overlays of a skill.")
@@ -35,21 +45,42 @@ OPERATORS = ("demonstrate", "lesson", "lesson+demonstrate", "reflect", "manual")
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The new SKILL.md, with --operator manual.",
 )
+@click.option(
+    "--parent",
+    "parents",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="OVERLAY",
+    help="Propose from this overlay in place of the incumbent; merge takes two.",
+)
+@click.option(
+    "--count", type=click.IntRange(1, 50), default=1, show_default=True, help="Proposals that each operator makes."
+)
 @run_options
 @json_option
-def command(skill: str | None, operators: tuple[str, ...], source: Path | None, as_json: bool, **limits: Any) -> None:
+def command(
+    skill: str | None,
+    operators: tuple[str, ...],
+    source: Path | None,
+    parents: tuple[Path, ...],
+    count: int,
+    as_json: bool,
+    **limits: Any,
+) -> None:
     """Make candidate overlays of a skill from its failures on train tasks, and print their paths.
 
     Example: evolve propose --skill purchase-json --operator demonstrate
     """
     if ("manual" in operators) != (source is not None):
         raise InputError("--operator manual goes with --from FILE, and the other way round", code="usage")
+    if "merge" in operators and len(parents) != 2:
+        raise InputError("--operator merge needs two --parent OVERLAY", code="usage")
     if source is not None and skill is None:
         raise InputError("--operator manual needs --skill NAME", code="usage")
     made = (
         [_manual(str(skill), source)]
         if source is not None
-        else _made(skill, operators, options_of(**limits), as_json=as_json)
+        else _made(skill, operators, parents, count, options_of(**limits), as_json=as_json)
     )
     emit([{"overlay": path} for path in made], "\n".join(made), as_json=as_json)
 
@@ -70,27 +101,54 @@ def _manual(skill: str, source: Path) -> str:
     return workspace.relative(store_overlay(workspace, overlay))
 
 
-def _made(skill: str | None, operators: tuple[str, ...], options: RunOptions, *, as_json: bool) -> list[str]:
-    from evolve.generation.candidates import Proposer, slots
+def _made(
+    skill: str | None,
+    operators: tuple[str, ...],
+    parents: tuple[Path, ...],
+    count: int,
+    options: RunOptions,
+    *,
+    as_json: bool,
+) -> list[str]:
+    from evolve.generation.candidates import Proposer
     from evolve.generation.choose import choose_skill
     from evolve.generation.reflecting import check_proposer
+    from evolve.overlays import apply_overlay, read_overlay
+    from evolve.propose.archive import Known, check_new
+    from evolve.propose.ask import Ask, Parent
+    from evolve.propose.edits import edits_of
     from evolve.propose.store import store_overlay
 
     workspace = here()
-    spec = workspace.spec.proposer
-    made, refused = [], []
+    skills = workspace.skills()
+    overlays = [read_overlay(path, skills) for path in parents]
+    skill = skill or next((overlay.skill for overlay in overlays), None)
+    if others := [overlay.skill for overlay in overlays if overlay.skill != skill]:
+        raise InputError(f"--parent: it changes {others[0]}, not {skill}", code="overlay-scope")
+    made: list[str] = []
+    refused = []
     with open_bench(workspace, as_json=as_json, options=options) as (bench, models):
         check_proposer(bench, operators)
         chosen = choose_skill(bench, "by-hand", skill)
-        bench.progress.note(f"skill: {chosen.skill.name} ({chosen.because})")
-        proposer = Proposer(bench, chosen.skill, chosen.evidence, "by-hand", models.proposer, spec.temperature)
-        for slot in slots(operators, spec.reflections):
+        incumbent = chosen.skill
+        bench.progress.note(f"skill: {incumbent.name} ({chosen.because})")
+        proposer = Proposer(bench, incumbent, "by-hand", models.proposer, workspace.spec.proposer.temperature)
+        known = [Known.of(str(path), overlay, incumbent) for path, overlay in zip(parents, overlays, strict=True)]
+        texts = [apply_overlay(incumbent, overlay) for overlay in overlays]
+        whom = tuple(
+            Parent(overlay.digest, text, chosen.evidence, overlay, edits_of(incumbent, text))
+            for overlay, text in zip(overlays, texts, strict=True)
+        ) or (Parent(incumbent.fingerprint, incumbent, chosen.evidence),)
+        for operator, variant in [(operator, variant) for operator in operators for variant in range(count)]:
             try:
-                overlay = proposer.propose(slot)
+                overlay = proposer.propose(Ask(operator, whom, variant, variant))
+                check_new(overlay, incumbent, known)
             except InputError as error:
-                refused.append(f"{slot.name}: {error.message}")
+                refused.append(f"{operator}: {error.message}")
                 continue
-            made.append(workspace.relative(store_overlay(workspace, overlay)))
+            path = workspace.relative(store_overlay(workspace, overlay))
+            known.append(Known.of(path, overlay, incumbent))
+            made.append(path)
     for line in refused:
         say(f"no proposal from {line}", err=True)
     if not made:

@@ -1,132 +1,169 @@
-"""Making a generation's proposals, each recorded as soon as it is made."""
+"""Making one proposal: the operator that is asked, and the checks that every proposal must pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from evolve.bench.arms import candidate_arm
 from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.errors import InputError
+from evolve.generation.proposer_budget import ProposerBudget
 from evolve.generation.reflecting import Knowledge, reflected
 from evolve.models.base import ChatModel, ModelFault, ModelTimeout
+from evolve.models.build import price_of
 from evolve.overlays import FrozenOverlay, apply_overlay, validate_overlay
+from evolve.propose.ask import Ask, Parent, rebased
+from evolve.propose.choosing import EXAMPLES, RULES, most_broken
 from evolve.propose.evidence import TrainEvidence, train_evidence
+from evolve.propose.merge import merge
 from evolve.propose.operators import demonstrate, lesson, new_rules
-from evolve.propose.reflection import ProposalRefused
+from evolve.propose.prompts import templates_of
+from evolve.propose.prune import prune
+from evolve.propose.reflection import ProposalRefused, Reflection
+from evolve.propose.rewrite import Writer, rewrite
 from evolve.records.kinds import Split
-from evolve.records.row import Usage
 from evolve.skills import Skill
 
 MAX_LESSON_ROUNDS = 3
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One proposal to make: an operator, and its how-manieth."""
-
-    operator: str
-    number: int
-
-    @property
-    def name(self) -> str:
-        """The name that the proposal goes by."""
-        base = self.operator.replace("+", "-")
-        return base if self.number == 0 else f"{base}-{self.number + 1}"
+OF_A_MODEL = ("reflect", "compress", "sharpen")
 
 
 @dataclass(frozen=True)
 class Proposer:
-    """What operators work with: the incumbent, its train evidence, a bench for train cells, and who reflects.
+    """What operators work with: the incumbent, a bench for train cells, and who reflects.
 
     Args:
         bench: Measures train cells, and knows the workspace.
         skill: The incumbent.
-        evidence: Its train evidence.
         context: What sweeps are named after.
         model: Builds the model that reflects, where no program does.
         temperature: Its temperature.
+        budget: What it may cost, and has cost.
         knowledge: What a proposer is told beside the train evidence.
-        used: Told what each reflection used, refused ones included.
 
     """
 
     bench: Bench
     skill: Skill
-    evidence: TrainEvidence
     context: str
     model: Callable[[], ChatModel]
     temperature: float
+    budget: ProposerBudget = field(default_factory=ProposerBudget)
     knowledge: Knowledge = field(default_factory=Knowledge)
-    used: Callable[[Usage], None] = lambda _: None
 
-    def propose(self, slot: Slot) -> FrozenOverlay:
+    def propose(self, ask: Ask) -> FrozenOverlay:
         """Make one proposal and validate it.
 
         Raises:
             InputError: The operator has nothing to propose, or its proposal is refused.
 
         """
-        overlay = self._make(slot)
-        validate_overlay(overlay, self.skill, self.bench.corpus, slot.name, self.bench.policy.leaks)
+        overlay = self._make(ask)
+        if ask.operator != "merge":
+            overlay = rebased(self.skill, ask.parent, overlay)
+        return self.valid(overlay, ask.operator)
+
+    def valid(self, overlay: FrozenOverlay, name: str) -> FrozenOverlay:
+        """Return an overlay that passes every check.
+
+        Raises:
+            InputError: It does not.
+
+        """
+        validate_overlay(overlay, self.skill, self.bench.corpus, name, self.bench.policy.leaks)
         return overlay
 
-    def _make(self, slot: Slot) -> FrozenOverlay:
-        match slot.operator:
+    def _make(self, ask: Ask) -> FrozenOverlay:
+        parent = ask.parent
+        match ask.operator:
             case "demonstrate":
-                return demonstrate(self.skill, self.evidence, self.skill.body, "demonstrate")
+                return self._demonstrated(ask, parent.skill.body, "demonstrate")
             case "lesson":
-                return self._learn()
+                return self._lesson(ask)
             case "lesson+demonstrate":
-                body = apply_overlay(self.skill, self._learn()).body
-                return demonstrate(self.skill, self.evidence, body, "lesson+demonstrate")
+                body = apply_overlay(parent.skill, self._lesson(ask)).body
+                return self._demonstrated(ask, body, "lesson+demonstrate")
             case "reflect":
-                return self._reflect(slot.number)
+                return self._paid(lambda: self._reflected(ask))
+            case "compress" | "sharpen" as operator:
+                return self._paid(lambda: rewrite(ask, operator, self._writer()))
+            case "merge":
+                return merge(self.skill, ask)
+            case "prune":
+                return prune(ask)
             case _:
-                raise InputError(f"no operator named {slot.operator!r}", code="no-operator")
+                raise InputError(f"no operator named {ask.operator!r}", code="no-operator")
 
-    def _reflect(self, number: int) -> FrozenOverlay:
+    def _demonstrated(
+        self, ask: Ask, body: str, operator: Literal["demonstrate", "lesson+demonstrate"]
+    ) -> FrozenOverlay:
+        if ask.variant >= len(EXAMPLES):
+            raise InputError("every choice of worked examples was proposed", code="nothing-to-add")
+        return demonstrate(ask.parent.skill, ask.parent.evidence, body, operator, EXAMPLES[ask.variant])
+
+    def _lesson(self, ask: Ask) -> FrozenOverlay:
+        if ask.variant >= len(RULES):
+            raise InputError("every choice of rules was proposed", code="nothing-to-add")
+        count = RULES[ask.variant]
+        if count is None:
+            return self._learn(ask.parent)
+        rules = [failure.rule for failure in ask.parent.evidence.failures]
+        return lesson(ask.parent.skill, ask.parent.evidence, most_broken(rules, count))
+
+    def _writer(self) -> Writer:
+        spec = self.bench.workspace.spec
+        if spec.proposer.model is None:
+            raise InputError("a program proposes here, and no model that could word a passage anew", code="no-model")
+        templates = templates_of(self.bench.workspace)
+        price = price_of(spec, spec.proposer.model)
+        return Writer(self.model(), self.temperature, templates, price, self.budget.admit)
+
+    def _reflected(self, ask: Ask) -> Reflection:
+        return reflected(
+            self.bench,
+            ask.parent.skill,
+            ask.parent.evidence,
+            self.model,
+            self.temperature,
+            ask.number,
+            self.knowledge,
+            self.budget.admit,
+        )
+
+    def _paid(self, make: Callable[[], Reflection]) -> FrozenOverlay:
         try:
-            made = reflected(
-                self.bench, self.skill, self.evidence, self.model, self.temperature, number, self.knowledge
-            )
+            made = make()
         except ProposalRefused as refusal:
-            self.used(refusal.usage)
+            self.budget.book(refusal.usage.cost_usd_micros)
             raise
         except (ModelFault, ModelTimeout) as error:
             raise InputError(f"the model failed: {error.message}", code="proposer-failed") from error
-        self.used(made.usage)
+        self.budget.book(made.usage.cost_usd_micros)
         return made.overlay
 
-    def _learn(self) -> FrozenOverlay:
+    def _learn(self, parent: Parent) -> FrozenOverlay:
         """Add the rules that failed checks state until the train failures stop changing."""
-        rules = [failure.rule for failure in self.evidence.failures]
-        overlay = lesson(self.skill, self.evidence, rules)
-        before = {(failure.task, failure.rule) for failure in self.evidence.failures}
+        evidence = parent.evidence
+        rules = [failure.rule for failure in evidence.failures]
+        overlay = lesson(parent.skill, evidence, rules)
+        before = {(failure.task, failure.rule) for failure in evidence.failures}
         for _ in range(MAX_LESSON_ROUNDS):
-            after = self._failures_with(overlay)
+            after = self._failures_with(parent.skill, overlay)
             found = {(failure.task, failure.rule) for failure in after.failures}
-            body = apply_overlay(self.skill, overlay).body
+            body = apply_overlay(parent.skill, overlay).body
             more = new_rules(body, [failure.rule for failure in after.failures])
             if found == before or not more:
                 break
             before = found
             rules += more
-            overlay = lesson(self.skill, self.evidence, rules)
+            overlay = lesson(parent.skill, evidence, rules)
         return overlay
 
-    def _failures_with(self, overlay: FrozenOverlay) -> TrainEvidence:
-        tasks = self.bench.corpus.of(self.skill.name, Split.TRAIN)
-        group = Group(arms=(candidate_arm(self.bench.arms.incumbent(self.skill), overlay),), tasks=tasks)
+    def _failures_with(self, skill: Skill, overlay: FrozenOverlay) -> TrainEvidence:
+        tasks = self.bench.corpus.of(skill.name, Split.TRAIN)
+        group = Group(arms=(candidate_arm(self.bench.arms.incumbent(skill), overlay),), tasks=tasks)
         result = self.bench.measure("train", f"{self.context}-lesson", (group,), 1, reuse=False, overlays=(overlay,))
-        return train_evidence(self.bench.corpus, self.skill.name, result.rows, result.folder)
-
-
-def slots(operators: tuple[str, ...], reflections: int) -> list[Slot]:
-    """Return the proposals that a generation makes, in order."""
-    return [
-        Slot(operator, number)
-        for operator in operators
-        for number in range(reflections if operator == "reflect" else 1)
-    ]
+        return train_evidence(self.bench.corpus, skill.name, result.rows, result.folder)

@@ -46,8 +46,11 @@ def choose_skill(
     wanted: str | None,
     able: tuple[str, ...] | None = None,
     on_sweep: Callable[[str], None] = lambda _: None,
+    seed: str | None = None,
 ) -> Chosen:
     """Measure incumbents on train and take the one with most failing rows, or the one asked for.
+
+    Rows of earlier sweeps are reused; with a seed, those of that sweep alone.
 
     Raises:
         InputError: A skill or a split is missing; nothing was paid for.
@@ -60,7 +63,7 @@ def choose_skill(
         Group((replace(bench.arms.incumbent(skills[name]), name=name),), bench.corpus.of(name, Split.TRAIN))
         for name in usable
     )
-    result = bench.measure("baseline", context, groups, 1, reuse=True)
+    result = bench.measure("baseline", context, groups, 1, reuse=seed or True)
     on_sweep(result.plan.sweep)
     rows_of = {name: [row for row in result.rows if row.arm == name] for name in usable}
     baselines = tuple(baseline_of(name, rows) for name, rows in rows_of.items())

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from evolve.bench.arms import candidate_arm
 from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
-from evolve.bench.runner import SweepResult
 from evolve.errors import EvolveError, InputError
-from evolve.generation.candidates import Proposer, Slot, slots
+from evolve.generation.bound import bound_of, changes
+from evolve.generation.candidates import Proposer
 from evolve.generation.choose import choose_skill
-from evolve.generation.screen import INCUMBENT, Standing, cost_ratio, finalist, survivors, tally
+from evolve.generation.commit_notes import commit_notes
+from evolve.generation.hands import GenerationHands
+from evolve.generation.notes import archive_entries, effect_in_words
+from evolve.generation.pool import INCUMBENT, Candidate, Pool
+from evolve.generation.proposer_budget import ProposerBudget
+from evolve.generation.reflecting import Knowledge
+from evolve.generation.screen import Standing, cost_ratio, finalist, tally
+from evolve.generation.search import carried_out, search_path
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
-from evolve.overlays import FrozenOverlay, read_overlay, write_overlay
 from evolve.promote.apply import (
     Target,
     check_branch,
     check_committed,
+    check_promotable,
     check_rules_committed,
     promote,
     record,
@@ -30,21 +37,15 @@ from evolve.promote.confirm import Confirmation
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.foresee import next_look_hopeless
 from evolve.promote.git import Repository
+from evolve.propose.archive import add_to_archive, read_archive, read_learnings
 from evolve.propose.evidence import TrainEvidence
-from evolve.records.generation import Proposal
+from evolve.propose.learnings import relevant
+from evolve.records.base import read_json
 from evolve.records.kinds import Outcome, Split
-from evolve.records.plan import Purpose
+from evolve.records.search import Checkpoint
 from evolve.skills import Skill
 
 NOTHING_BETTER = "Nothing better was found: {reason}. The incumbent stays."
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A valid proposal under the name that it goes by."""
-
-    name: str
-    overlay: FrozenOverlay
 
 
 @dataclass
@@ -55,6 +56,8 @@ class GenerationLoop:
     state: GenerationState
     repository: Repository
     proposer_model: Callable[[], ChatModel]
+    _pool: Pool | None = None
+    _searched: Checkpoint | None = None
 
     def run(self) -> GenerationState:
         """Take the generation to its end, from wherever it stands.
@@ -70,17 +73,72 @@ class GenerationLoop:
                 raise InputError("--unsafe-host: its rows are never promoted; leave out --apply", code="unsafe-host")
             check_branch(self._target())
         if self.state.record.evidence is not None:
+            self._reopen()
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
         able = self._able_skills()
         skill, evidence = self._choose(able)
-        if not evidence.failures:
+        if not evidence.failures and self.bench.policy.of_quality and self.bench.policy.tie_break is None:
             return self._finish_without(f"{skill.name} resolves every train task")
-        candidates = self._propose(skill, evidence)
-        chosen = self._screen(skill, candidates) if candidates else None
+        self._bind(skill)
+        if (proven := self._proven_already(skill)) is not None:
+            return self._apply(proven)
+        candidates = self._search(skill, evidence)
+        chosen = self._select(skill, candidates) if candidates else None
         if chosen is None:
-            reason = "no candidate beat the incumbent in screening" if candidates else "no operator had a proposal"
-            return self._finish_without(reason)
+            return self._finish_without(self._why_none(bool(candidates)))
         return self._confirm(skill, chosen)
+
+    def _proven_already(self, skill: Skill) -> Evidence | None:
+        """Return evidence of an earlier generation that could be promoted as things stand."""
+        workspace = self.bench.workspace
+        for entry in reversed(read_archive(workspace)):
+            current = entry.skill == skill.name and entry.incumbent == skill.fingerprint
+            if not current or entry.fate != "proven" or entry.evidence is None:
+                continue
+            try:
+                evidence = read_evidence(workspace.root / entry.evidence)
+                check_promotable(evidence, workspace, self.bench.corpus, now=datetime.now(UTC))
+            except EvolveError:
+                continue
+            self.bench.progress.note(f"{entry.name} of {entry.generation} was measured already, and is proven")
+            self.state.update(finalist=entry.overlay_sha256, evidence=entry.evidence)
+            return evidence
+        return None
+
+    def _why_none(self, selected: bool) -> str:
+        if selected:
+            return "no candidate beat the incumbent on the selection tasks"
+        if any(proposal.overlay_sha256 for proposal in self.state.record.proposals):
+            return "no candidate beat the incumbent on the train tasks"
+        return "no operator had a proposal"
+
+    def _bind(self, skill: Skill) -> None:
+        """Bind what the generation is decided under before its first candidate, or see that it still holds.
+
+        Raises:
+            InputError: Something has changed; the generation is given up.
+
+        """
+        found = bound_of(self.bench, self.state, skill)
+        if self.state.record.bound is None:
+            self.state.update(bound=found)
+            return
+        changed = changes(self.state.record.bound, found)
+        if changed:
+            self.state.give_up(f"{changed[0]} is not what it was when the generation began")
+            raise InputError(
+                f"{self.state.record.id}: {changed[0]} is not what it was when it began; it is given up",
+                hint="start a new one: evolve generation",
+                code="generation-outdated",
+            )
+
+    def _reopen(self) -> None:
+        """Find the candidates of a search that is over, for the notes."""
+        skill = self.bench.workspace.skills().get(self.state.record.skill or "")
+        path = search_path(self.state)
+        if skill is None or skill.fingerprint != self.state.record.fingerprint or not path.exists():
+            return  # promoted already: its text is another one now, and the notes were left before or are lost
+        self._pool, self._searched = Pool(self.bench, self.state, skill), read_json(Checkpoint, path)
 
     def _check_committed(self, skill: Skill) -> None:
         check_committed(self._target(), skill)
@@ -88,10 +146,6 @@ class GenerationLoop:
 
     def _target(self) -> Target:
         return Target(self.bench.workspace, self.repository, self.state.record.request.branch)
-
-    def _measured(self, result: SweepResult) -> SweepResult:
-        self.state.add_sweep(result.plan.sweep)
-        return result
 
     def _able_skills(self) -> tuple[str, ...]:
         """Return the skills that a generation could improve and prove, before anything is paid for.
@@ -136,7 +190,9 @@ class GenerationLoop:
         record = self.state.record
         if record.skill is not None:
             self._refuse_changed_skill(record.skill)
-        chosen = choose_skill(self.bench, record.id, record.request.skill, able, self.state.add_sweep)
+        chosen = choose_skill(
+            self.bench, record.id, record.request.skill, able, self.state.add_sweep, record.request.seed
+        )
         self.state.update(
             skill=chosen.skill.name,
             fingerprint=chosen.skill.fingerprint,
@@ -152,105 +208,88 @@ class GenerationLoop:
         if skill is not None and skill.fingerprint == self.state.record.fingerprint:
             return
         identifier = self.state.record.id
-        self._finish(summary=f"Given up: the skill {name} is not the text that this generation began with.")
+        self.state.give_up(f"the skill {name} is not the text that this generation began with")
         raise InputError(
             f"skills of {identifier}: {name} is not the text that {identifier} began with; it is given up",
             hint="start a new one: evolve generation",
             code="skill-changed",
         )
 
-    def _propose(self, skill: Skill, evidence: TrainEvidence) -> list[Candidate]:
-        spec = self.bench.workspace.spec.proposer
+    def _search(self, skill: Skill, evidence: TrainEvidence) -> list[Candidate]:
+        """Search for candidates on train, and return those that seem better than the incumbent, the best first."""
+        workspace, request, spec = self.bench.workspace, self.state.record.request, self.bench.workspace.spec.proposer
+        pool = Pool(self.bench, self.state, skill)
         proposer = Proposer(
             bench=self.bench,
             skill=skill,
-            evidence=evidence,
             context=self.state.record.id,
             model=self.proposer_model,
             temperature=spec.temperature,
+            budget=self._proposer_budget(),
+            knowledge=Knowledge(told=relevant(read_learnings(workspace), skill.name)),
         )
-        operators = self.state.record.request.operators or spec.operators
-        for number, slot in enumerate(slots(operators, spec.reflections)):
-            if number >= len(self.state.record.proposals):
-                self.state.update(proposals=(*self.state.record.proposals, self._make(proposer, slot)))
-            made = self.state.record.proposals[number]
-            self.bench.progress.note(f"proposal {slot.name}: {made.refused or made.overlay}")
-        return self._distinct_candidates(skill)
+        hands = GenerationHands(self.bench, self.state, pool, proposer, evidence)
+        operators = request.operators or spec.operators
+        end, self._searched = carried_out(self.state, workspace, pool, hands, operators)
+        self._pool = pool
+        self._note_train(pool)
+        unproven = {digest for digest, (entry, _) in pool.archived.items() if entry.fate == "unproven"}
+        return [pool.get(digest) for digest in end.candidates if digest not in unproven]
 
-    def _make(self, proposer: Proposer, slot: Slot) -> Proposal:
-        try:
-            overlay = proposer.propose(slot)
-        except InputError as error:
-            return Proposal(operator=slot.name, overlay=None, refused=error.message)
-        folder = self.state.overlays / slot.name
-        write_overlay(folder, overlay, staging=self.bench.workspace.staging)
-        relative = self.bench.workspace.relative(folder)
-        return Proposal(operator=slot.name, overlay=relative, overlay_sha256=overlay.digest)
+    def _proposer_budget(self) -> ProposerBudget:
+        budget = self.bench.options.budget
+        limit = self.state.record.request.max_proposer_usd
+        limit = self.bench.workspace.spec.proposer.max_usd if limit is None else limit
+        spent = self.state.record.proposer_usd_micros
+        budget.book(spent)
+        return ProposerBudget(
+            limit_micros=None if limit is None else round(limit * 1_000_000),
+            spent_micros=spent,
+            fits_beside=lambda worst: budget.limits.usd_micros is None or budget.would_admit(worst),
+            booked=budget.book,
+        )
 
-    def _distinct_candidates(self, skill: Skill) -> list[Candidate]:
-        found: dict[str, Candidate] = {}
-        for proposal in self.state.record.proposals:
-            if proposal.overlay is None:
-                continue
-            folder = self.bench.workspace.root / proposal.overlay
-            overlay = read_overlay(folder, {skill.name: skill}) if folder.is_dir() else None
-            if overlay is None or overlay.digest != proposal.overlay_sha256:
-                self._finish(summary=f"Given up: the proposal {proposal.operator} is gone or was changed.")
-                raise InputError(
-                    f"{proposal.overlay}: gone or changed since it was proposed; {self.state.record.id} is given up",
-                    hint="start a new one: evolve generation",
-                    code="overlay-changed",
-                )
-            found.setdefault(overlay.digest, Candidate(proposal.operator, overlay))
-        return list(found.values())
+    def _note_train(self, pool: Pool) -> None:
+        counts = {p.name: str(tally(pool.rows(p.name), p.name)) for p in self.state.record.proposals}
+        self.state.update(
+            incumbent_train=str(tally(pool.rows(INCUMBENT), INCUMBENT)),
+            proposals=tuple(
+                p.model_copy(update={"train": counts[p.name]}) if pool.rows(p.name) else p
+                for p in self.state.record.proposals
+            ),
+        )
 
-    def _compare(self, purpose: Split, skill: Skill, candidates: list[Candidate], runs: int) -> SweepResult:
+    def _select(self, skill: Skill, candidates: list[Candidate]) -> Candidate | None:
+        """Compare the best on selection, the incumbent measured anew beside them, and return the finalist."""
+        policy = self.bench.policy
+        entering = candidates[: policy.screening.survivors]
         incumbent = self.bench.arms.incumbent(skill)
-        arms = (incumbent, *(candidate_arm(incumbent, c.overlay, c.name) for c in candidates))
-        group = Group(arms=arms, tasks=self.bench.corpus.of(skill.name, purpose))
-        name: Purpose = "train" if purpose is Split.TRAIN else "selection"
-        overlays = tuple(candidate.overlay for candidate in candidates)
-        return self._measured(
-            self.bench.measure(name, self.state.record.id, (group,), runs, reuse=False, overlays=overlays)
-        )
-
-    def _screen(self, skill: Skill, candidates: list[Candidate]) -> Candidate | None:
-        """Screen on train, then on selection, the incumbent measured anew beside the candidates each time."""
-        policy = self.bench.policy.screening
-        train = self._compare(Split.TRAIN, skill, candidates, policy.train_runs).rows
+        arms = (incumbent, *(candidate_arm(incumbent, c.overlay, c.name) for c in entering))
+        group = Group(arms=arms, tasks=self.bench.corpus.of(skill.name, Split.SELECTION))
+        runs, overlays = policy.screening.selection_runs, tuple(candidate.overlay for candidate in entering)
+        result = self.bench.measure("selection", self.state.record.id, (group,), runs, reuse=False, overlays=overlays)
+        self.state.add_sweep(result.plan.sweep)
+        rows = result.rows
         standings = [
             Standing(
                 arm=c.name,
-                resident_bytes=sum(len(text) for _, text in c.overlay.files.texts()),
-                train=tally(train, c.name),
-                cost=cost_ratio(train, c.name, self.bench.policy),
+                operator=c.overlay.spec.operator,
+                resident_tokens=c.tokens,
+                selection=tally(rows, c.name),
+                cost=cost_ratio(rows, c.name, policy),
             )
-            for c in candidates
+            for c in entering
         ]
-        able = survivors(standings, tally(train, INCUMBENT), self.bench.policy)
-        self._note_standings(standings, incumbent_train=str(tally(train, INCUMBENT)))
-        if not able:
-            return None
-        names = {standing.arm for standing in able}
-        entering = [candidate for candidate in candidates if candidate.name in names]
-        rows = self._compare(Split.SELECTION, skill, entering, policy.selection_runs).rows
-        measured = [
-            replace(s, selection=tally(rows, s.arm), cost=cost_ratio(rows, s.arm, self.bench.policy)) for s in able
-        ]
-        self._note_standings(measured, incumbent_selection=str(tally(rows, INCUMBENT)))
-        best = finalist(measured, tally(rows, INCUMBENT), self.bench.policy)
-        return next((c for c in candidates if best is not None and c.name == best.arm), None)
-
-    def _note_standings(self, standings: list[Standing], **incumbent: str) -> None:
-        by_name = {standing.arm: standing for standing in standings}
-        proposals = []
-        for proposal in self.state.record.proposals:
-            standing = by_name.get(proposal.operator)
-            changes = {} if standing is None else {"train": str(standing.train)}
-            if standing is not None and standing.selection is not None:
-                changes["selection"] = str(standing.selection)
-            proposals.append(proposal.model_copy(update=changes))
-        self.state.update(proposals=tuple(proposals), **incumbent)
+        found = {standing.arm: str(standing.selection) for standing in standings}
+        self.state.update(
+            incumbent_selection=str(tally(rows, INCUMBENT)),
+            proposals=tuple(
+                p.model_copy(update={"selection": found[p.name]}) if p.name in found else p
+                for p in self.state.record.proposals
+            ),
+        )
+        best = finalist(standings, tally(rows, INCUMBENT), policy)
+        return next((c for c in entering if best is not None and c.name == best.arm), None)
 
     def _confirm(self, skill: Skill, chosen: Candidate) -> GenerationState:
         rivals = self.bench.arms.rivals(skill, self.bench.progress.note)
@@ -268,16 +307,22 @@ class GenerationLoop:
     def _apply(self, evidence: Evidence) -> GenerationState:
         decision = evidence.promotion.decision
         commit: str | None = None
-        if self.state.record.request.apply:
-            if decision.outcome is Outcome.PROMOTE:
-                commit = self._promoted(evidence) or promote(evidence, self._target(), self.bench.corpus)
-            else:
-                commit = self._promoted(evidence) or record(evidence, self._target())
         summary = {
             Outcome.PROMOTE: "A better skill was found and proven.",
             Outcome.KEEP_INCUMBENT: NOTHING_BETTER.format(reason="the finalist did not pass the gate"),
             Outcome.INSUFFICIENT_EVIDENCE: "The evidence does not suffice to decide.",
         }[decision.outcome]
+        self.state.update(
+            outcome=decision.outcome,
+            summary=summary,
+            why="; ".join(reason.text for reason in decision.reasons if reason.blocking),
+            effect=effect_in_words(decision),
+        )
+        if self.state.record.request.apply:
+            if decision.outcome is Outcome.PROMOTE:
+                commit = self._promoted(evidence) or promote(evidence, self._target(), self.bench.corpus)
+            else:
+                commit = self._promoted(evidence) or record(evidence, self._target())
         return self._finish(outcome=decision.outcome, summary=summary, commit=commit)
 
     def _promoted(self, evidence: Evidence) -> str | None:
@@ -289,8 +334,22 @@ class GenerationLoop:
         return self._finish(outcome=outcome, summary=NOTHING_BETTER.format(reason=reason))
 
     def _finish(self, **fields: object) -> GenerationState:
-        self.state.update(finished_at=datetime.now(UTC), **fields)
+        self.state.update(**fields)
+        self._leave_notes()
+        self.state.update(finished_at=datetime.now(UTC))
         return self.state
+
+    def _leave_notes(self) -> None:
+        """Add to the archive what was tried, and with ``--apply`` commit it."""
+        if self._pool is None or self._searched is None:
+            return
+        workspace = self.bench.workspace
+        entries, learnings = archive_entries(
+            workspace, self.state, self._pool, self._searched, self.bench.policy, datetime.now(UTC)
+        )
+        add_to_archive(workspace, entries, learnings)
+        if self.state.record.request.apply:
+            self.state.update(notes_commit=commit_notes(self._target(), self.state.record, entries))
 
 
 def report_path(state: GenerationState) -> Path:

@@ -99,8 +99,9 @@ def reflected(
     temperature: float,
     number: int,
     knowledge: Knowledge,
+    admit: Callable[[int | None], None] = lambda _: None,
 ) -> Reflection:
-    """Reflect once.
+    """Reflect once; ``admit`` is asked before it whether its worst cost, in micro-USD, is allowed.
 
     Raises:
         InputError: There is nothing to reflect on, or what came of it is no proposal.
@@ -120,10 +121,13 @@ def reflected(
             templates=templates,
             more=more,
             price=price,
+            admit=admit,
         )
     bundle, agent = bundle_of(bench, skill, evidence, knowledge), proposing_agent(bench)
     try:
-        return reflect_by_agent(skill, bundle, agent, goal_in_words(bench.policy), number=number, templates=templates)
+        return reflect_by_agent(
+            skill, bundle, agent, goal_in_words(bench.policy), number=number, templates=templates, admit=admit
+        )
     finally:
         agent.close()
 

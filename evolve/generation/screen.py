@@ -31,54 +31,60 @@ def tally(rows: Sequence[Row], arm: str) -> Tally:
 
 @dataclass(frozen=True)
 class Standing:
-    """A candidate as it stands in the search.
+    """A candidate as it stands on the selection tasks.
 
     Args:
         arm: Its arm.
-        resident_bytes: The length of its text, which breaks ties.
-        train: What it resolved on the train tasks.
+        operator: What made it.
+        resident_tokens: How many more it has than the incumbent, about.
         selection: What it resolved on the selection tasks.
-        cost: What it costs on the tasks of the last screen, as a ratio to the incumbent; ``None`` is unknown.
+        cost: What it costs there, as a ratio to the incumbent; ``None`` is unknown.
 
     """
 
     arm: str
-    resident_bytes: int
-    train: Tally
-    selection: Tally | None = None
+    operator: str
+    resident_tokens: int
+    selection: Tally
     cost: float | None = None
-
-
-def survivors(standings: Sequence[Standing], incumbent: Tally, policy: Policy) -> list[Standing]:
-    """Return the candidates that go on to the selection split: the best on train, none below the incumbent.
-
-    Under a policy that puts cost first, the cheapest, none below the incumbent by more than the margin.
-    """
-    able = [standing for standing in standings if _holds(standing.train, incumbent, policy)]
-    return sorted(able, key=lambda s: (*_rank(s, s.train, policy), s.resident_bytes, s.arm))[
-        : policy.screening.survivors
-    ]
 
 
 def finalist(standings: Sequence[Standing], incumbent: Tally, policy: Policy) -> Standing | None:
     """Return the best candidate on the selection split, if it is above the incumbent measured beside it.
 
     Above is what the policy says: more cells resolved; as many at less of ``tie_break``; or, where cost is first, less
-    of the cost with quality held to the margin.
+    of the cost with quality held to the margin. Of the choices of one operator, the one that earns most for its text
+    stands for all of them.
     """
-    measured = [(s, s.selection) for s in standings if s.selection is not None]
-    better = [(s, found) for s, found in measured if _is_above(s, found, incumbent, policy)]
+    better = [standing for standing in standings if _is_above(standing, incumbent, policy)]
+    if policy.of_quality:
+        better = one_choice_each(better, incumbent)
     if not better:
         return None
-    return min(
-        better,
-        key=lambda pair: (
-            *_rank(pair[0], pair[1], policy),
-            -pair[0].train.resolved,
-            pair[0].resident_bytes,
-            pair[0].arm,
-        ),
-    )[0]
+    return min(better, key=lambda one: (*_rank(one, policy), one.resident_tokens, one.arm))
+
+
+OF_CHOICES = frozenset(("demonstrate", "lesson", "lesson+demonstrate"))
+"""Operators that propose the same idea with more or fewer examples or rules."""
+
+
+def one_choice_each(standings: Sequence[Standing], incumbent: Tally) -> list[Standing]:
+    """Return standings, of each operator of choices only that with most cells gained for a resident token.
+
+    One that resolves more than a cell less than the best choice of its operator is no cheaper way to the same.
+    """
+    found = [standing for standing in standings if standing.operator not in OF_CHOICES]
+    for operator in sorted(OF_CHOICES):
+        own = [standing for standing in standings if standing.operator == operator]
+        most = max((standing.selection.resolved for standing in own), default=0)
+        close = [standing for standing in own if standing.selection.resolved >= most - 1]
+        if close:
+            found.append(max(close, key=lambda one: (_gain_for_a_token(one, incumbent), one.arm)))
+    return found
+
+
+def _gain_for_a_token(standing: Standing, incumbent: Tally) -> float:
+    return (standing.selection.resolved - incumbent.resolved) / max(1, standing.resident_tokens)
 
 
 def _holds(found: Tally, incumbent: Tally, policy: Policy) -> bool:
@@ -86,7 +92,8 @@ def _holds(found: Tally, incumbent: Tally, policy: Policy) -> bool:
     return found.resolved >= incumbent.resolved - allowed
 
 
-def _is_above(standing: Standing, found: Tally, incumbent: Tally, policy: Policy) -> bool:
+def _is_above(standing: Standing, incumbent: Tally, policy: Policy) -> bool:
+    found = standing.selection
     cheaper = standing.cost is not None and standing.cost < 1
     if not policy.of_quality:
         return cheaper and _holds(found, incumbent, policy)
@@ -94,12 +101,13 @@ def _is_above(standing: Standing, found: Tally, incumbent: Tally, policy: Policy
     return found.resolved > incumbent.resolved or (tied and cheaper)
 
 
-def _rank(standing: Standing, found: Tally, policy: Policy) -> tuple[float, float]:
+def _rank(standing: Standing, policy: Policy) -> tuple[float, float]:
     """Return what sorts the better first: quality then cost, or cost then quality; an unknown cost comes last."""
     cost = float("inf") if standing.cost is None else standing.cost
+    resolved = standing.selection.resolved
     if not policy.of_quality:
-        return cost, -found.resolved
-    return -found.resolved, cost if policy.tie_break is not None else 0.0
+        return cost, -resolved
+    return -resolved, cost if policy.tie_break is not None else 0.0
 
 
 def cost_ratio(rows: Sequence[Row], arm: str, policy: Policy) -> float | None:

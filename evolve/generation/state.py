@@ -31,6 +31,10 @@ class GenerationState:
         if sweep not in self.record.sweeps:
             self.update(sweeps=(*self.record.sweeps, sweep))
 
+    def give_up(self, reason: str) -> None:
+        """End it for good, because what it was begun with is no more."""
+        self.update(finished_at=datetime.now(UTC), summary=f"Given up: {reason}.")
+
     @property
     def overlays(self) -> Path:
         """The folder of this generation's proposals."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from evolve.agents.base import Agent, Session, SessionEnd
@@ -30,7 +31,14 @@ PROMPT_CHARS = 65_536
 
 
 def reflect_by_agent(
-    skill: Skill, bundle: Bundle, agent: Agent, goal: str, *, number: int, templates: Templates | None = None
+    skill: Skill,
+    bundle: Bundle,
+    agent: Agent,
+    goal: str,
+    *,
+    number: int,
+    templates: Templates | None = None,
+    admit: Callable[[int | None], None] | None = None,
 ) -> Reflection:
     """Have a program read the bundle and edit the skill in it.
 
@@ -41,6 +49,7 @@ def reflect_by_agent(
         goal: The policy's goal in words.
         number: The number of this reflection, from 0.
         templates: The prompts.
+        admit: Asked whether the most that a session can cost, in micro-USD, is allowed; it raises when it is not.
 
     Raises:
         InputError: There is no cell to reflect on.
@@ -54,6 +63,9 @@ def reflect_by_agent(
     prompt = (templates or Templates()).render("reflect_agent.j2", **values)
     if not 0 < len(prompt) <= PROMPT_CHARS:
         raise InputError(f"reflect_agent.j2: {len(prompt)} characters, not 1 to {PROMPT_CHARS}", code="broken-template")
+    if admit is not None:
+        size = len(prompt.encode("utf-8")) + sum(len(entry.content) for entry in bundle.files.files.values())
+        admit(agent.worst_cost_micros(Limits(wall_s=WALL_S), size))
     room = Path(tempfile.mkdtemp(prefix="short-proposer-", dir=scratch_root()))
     usage = Usage()
     try:

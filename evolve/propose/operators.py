@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import replace
 
 from evolve.errors import InputError
+from evolve.gate.metrics import counted
 from evolve.overlays import FrozenOverlay, single_file_overlay
+from evolve.propose.choosing import EXAMPLES, Choice, chosen
 from evolve.propose.evidence import TrainEvidence, worked_example
 from evolve.propose.sections import add_examples, add_rules, stated
 from evolve.records.overlay import OVERLAY_SCHEMA, Operator, OverlaySpec
 from evolve.skills import SKILL_FILE, Skill, with_body
 
-EXAMPLES_A_PROPOSAL = 3
 MAX_EXAMPLES = 6
-
-T = TypeVar("T")
 
 
 def overlay_of_body(skill: Skill, body: str, spec: OverlaySpec) -> FrozenOverlay:
@@ -60,11 +59,13 @@ def lesson(skill: Skill, evidence: TrainEvidence, rules: Sequence[str]) -> Froze
     wanted = new_rules(skill.body, rules)
     if not wanted:
         raise InputError("every rule that a failed train check states is in the skill already", code="nothing-to-add")
-    rationale = f"States {len(wanted)} rules that train tasks broke."
+    rationale = f"States {counted(len(wanted), 'rule', 'rules')} that train tasks broke."
     return overlay_of_body(skill, add_rules(skill.body, wanted), _spec(skill, "lesson", evidence, rationale))
 
 
-def demonstrate(skill: Skill, evidence: TrainEvidence, body: str, operator: Operator) -> FrozenOverlay:
+def demonstrate(
+    skill: Skill, evidence: TrainEvidence, body: str, operator: Operator, choice: Choice = EXAMPLES[0]
+) -> FrozenOverlay:
     """Add worked examples from failed train tasks to a body.
 
     Args:
@@ -72,6 +73,7 @@ def demonstrate(skill: Skill, evidence: TrainEvidence, body: str, operator: Oper
         evidence: Its train failures.
         body: The body to add to: the incumbent's, or one with rules.
         operator: ``demonstrate`` or ``lesson+demonstrate``.
+        choice: How many, and which.
 
     Raises:
         InputError: No failed train task is left to quote, or there are enough examples.
@@ -80,15 +82,11 @@ def demonstrate(skill: Skill, evidence: TrainEvidence, body: str, operator: Oper
     failed = {failure.task for failure in evidence.failures}
     usable = [task for task in evidence.tasks if task.id in failed and not stated(body, worked_example(task).user)]
     room = MAX_EXAMPLES - sum(stated(body, worked_example(task).user) for task in evidence.tasks)
-    chosen = spread(usable, min(EXAMPLES_A_PROPOSAL, room))
-    if not chosen:
+    fitting = replace(choice, count=min(choice.count, room))
+    examples = chosen(usable, fitting, lambda task: worked_example(task).user)
+    if not examples:
         raise InputError("no failed train task is left to quote as a worked example", code="nothing-to-add")
-    spec = _spec(skill, operator, evidence, f"Shows {len(chosen)} train tasks with their right replies.")
-    spec = spec.model_copy(update={"worked_examples": tuple(task.id for task in chosen)})
-    return overlay_of_body(skill, add_examples(body, [worked_example(task) for task in chosen]), spec)
-
-
-def spread(items: Sequence[T], count: int) -> list[T]:
-    """Return some items, evenly spread over a sequence."""
-    count = min(count, len(items))
-    return [items[index * len(items) // count] for index in range(count)] if count > 0 else []
+    rationale = f"Shows {counted(len(examples), 'train task', 'train tasks')} with the right reply."
+    spec = _spec(skill, operator, evidence, rationale)
+    spec = spec.model_copy(update={"worked_examples": tuple(task.id for task in examples)})
+    return overlay_of_body(skill, add_examples(body, [worked_example(task) for task in examples]), spec)

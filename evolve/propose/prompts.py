@@ -22,12 +22,15 @@ _SKILL: dict[str, Any] = {"goal": "Do better.", "skill": "a-skill", "marks": ("<
 # What each template is given, for a first rendering before anything is paid for.
 SAMPLES: Mapping[str, Mapping[str, Any]] = {
     "bundle_readme.j2": _SKILL,
+    "compress_user.j2": {"passage": "A passage."},
     "reflect_agent.j2": {**_SKILL, "number": 1},
     "reflect_example_assistant.j2": {},
     "reflect_example_user.j2": {},
     "reflect_more.j2": {"hints": ("a hint",), "refused": ("an idea: a reason",)},
     "reflect_system.j2": {},
     "reflect_user.j2": {"body": "A body.", "failures": (_FAILURE,), "marks": None},
+    "rewrite_system.j2": {},
+    "sharpen_user.j2": {"passage": "A passage."},
 }
 
 

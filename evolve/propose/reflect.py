@@ -29,6 +29,7 @@ MIN_BODY_CHARS = 40
 MAX_BODY_CHARS = 8_000
 WALL_S = 300
 MORE_SHOWN = 3
+MESSAGE_TOKENS = 16
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def reflect(
     templates: Templates | None = None,
     more: More | None = None,
     price: Price | None = None,
+    admit: Callable[[int | None], None] = lambda _: None,
 ) -> Reflection:
     """Ask a model for a better body.
 
@@ -112,6 +114,7 @@ def reflect(
         templates: The prompts.
         more: What else it is told.
         price: What it charges; without one the cost is unknown.
+        admit: Asked whether the worst cost, in micro-USD, is allowed; it raises when it is not.
 
     Raises:
         InputError: There is no failure to reflect on, or the proposal equals the incumbent.
@@ -130,6 +133,7 @@ def reflect(
         seed=number + 1,
         wall_s=WALL_S,
     )
+    admit(worst_cost_micros(messages, price))
     started = time.monotonic()
     reply = model.complete(request)
     usage = usage_of(reply, price, time.monotonic() - started)
@@ -148,6 +152,16 @@ def reflect(
         return Reflection(overlay_of_body(skill, cleaned_body(reply.text), spec), usage)
     except InputError as error:
         raise ProposalRefused(error.message, usage=usage, code=error.code) from error
+
+
+def worst_cost_micros(
+    messages: tuple[Message, ...], price: Price | None, output_tokens: int = MAX_OUTPUT_TOKENS
+) -> int | None:
+    """Return the most that a call can cost, in micro-USD, at a token a byte; ``None`` without a price."""
+    if price is None:
+        return None
+    size = sum(len(message.content.encode("utf-8")) + MESSAGE_TOKENS for message in messages)
+    return price.micros(size, 0, output_tokens)
 
 
 def usage_of(reply: ChatReply, price: Price | None, wall_s: float) -> Usage:

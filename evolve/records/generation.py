@@ -8,6 +8,7 @@ from pydantic import Field
 
 from evolve.records.base import Digest, Identifier, Record, Timestamp
 from evolve.records.kinds import Outcome
+from evolve.records.search import SearchSettings
 
 GENERATION_SCHEMA: Final = "evolve/generation@1"
 
@@ -15,10 +16,16 @@ GENERATION_SCHEMA: Final = "evolve/generation@1"
 class Proposal(Record):
     """One candidate of a generation, or why an operator made none."""
 
+    name: str = Field(description="The name that it goes by; its arm has it too.")
     operator: str
+    step: str = Field(description="The step of the search that asked for it.")
+    parents: tuple[Digest, ...] = ()
     overlay: str | None = Field(description="The overlay's folder, relative to the workspace.")
     overlay_sha256: Digest | None = None
     refused: str | None = None
+    for_good: bool = Field(default=False, description="Whether asking again would be in vain.")
+    resident_tokens: int | None = Field(default=None, description="About how many more than the incumbent.")
+    cost_usd_micros: int | None = Field(default=None, description="What the proposer cost; null is unknown.")
     train: str | None = Field(default=None, description="resolved/cells on train.")
     selection: str | None = Field(default=None, description="resolved/cells on selection.")
 
@@ -31,6 +38,19 @@ class Request(Record):
     apply: bool = False
     branch: str | None = None
     stop_when_decided: bool = False
+    seed: str | None = Field(default=None, description="The one sweep whose rows the evidence may begin with.")
+    search: SearchSettings | None = Field(default=None, description="Without it: the search of evolve.yaml.")
+    max_proposer_usd: float | None = None
+
+
+class Bound(Record):
+    """What a generation was begun under; when any of it changes, the generation is given up."""
+
+    policy_sha256: Digest
+    agent_sha256: Digest
+    search_sha256: Digest = Field(description="Digest of the settings of the search.")
+    tasks: dict[Identifier, Digest] = Field(description="Digest of each task with its oracle and what it begins with.")
+    bases: dict[str, Digest] = Field(description="SHA-256 of each file of the skill.")
 
 
 class Generation(Record):
@@ -55,3 +75,10 @@ class Generation(Record):
     evidence: str | None = None
     commit: str | None = None
     sweeps: tuple[str, ...] = ()
+    why: str = Field(default="", description="What kept the finalist from passing the gate.")
+    effect: str = Field(default="", description="The effect on the sealed tasks, with its interval and its size.")
+    bound: Bound | None = None
+    batches: dict[str, str] = Field(default_factory=dict, description="The sweep of each batch of the search.")
+    search_ended: str | None = Field(default=None, description="Why the search was over.")
+    proposer_usd_micros: int | None = Field(default=0, description="What proposing cost; null is unknown.")
+    notes_commit: str | None = Field(default=None, description="The commit of the archive and the learnings.")

@@ -11,7 +11,10 @@ from evolve.records.checks import RelativePath
 
 OVERLAY_SCHEMA: Final = "evolve/overlay@1"
 
-Operator = Literal["demonstrate", "lesson", "lesson+demonstrate", "reflect", "manual"]
+GenerationOperator = Literal[
+    "demonstrate", "lesson", "lesson+demonstrate", "reflect", "merge", "prune", "compress", "sharpen"
+]
+Operator = GenerationOperator | Literal["manual"]
 
 
 class OverlaySpec(Record):

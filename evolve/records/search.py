@@ -41,6 +41,14 @@ class Tried(Record):
     round: int
 
 
+class EditFacts(Record):
+    """An edit: about how many resident tokens it adds, and what no other edit may change beside it."""
+
+    id: str
+    tokens: int
+    slots: tuple[str, ...] = ()
+
+
 class Seen(Record):
     """What one text scored in one batch: a score a task, in the order of the tasks."""
 
@@ -101,8 +109,7 @@ class Checkpoint(Record):
     field: tuple[str, ...] = Field(default=(), description="Candidates that are still compared in this round.")
     champion: str | None = None
     candidates: tuple[Tried, ...] = ()
-    edit_tokens: dict[str, int] = Field(default={}, description="Of each edit, in the order in which they came up.")
-    edit_slots: dict[str, tuple[str, ...]] = Field(default={}, description="What no two edits may both change.")
+    edits: tuple[EditFacts, ...] = Field(default=(), description="In the order in which they came up.")
     seen: tuple[Seen, ...] = ()
     operators: tuple[OperatorState, ...] = ()
     spent: tuple[str, ...] = Field(default=(), description="Operators with parents that have nothing new to propose.")

@@ -20,7 +20,9 @@ from evolve.records.agent import (
 from evolve.records.arm import RESERVED_ARMS, SHIPPED_ARMS, ArmSpec
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
+from evolve.records.overlay import GenerationOperator
 from evolve.records.prices import TokenPrice
+from evolve.records.search import SearchSettings
 
 WORKSPACE_SCHEMA: Final = "evolve/workspace@1"
 
@@ -81,13 +83,12 @@ class ProposerSpec(Record):
         default=None, description="A folder with templates that replace those of the package of the same name."
     )
     temperature: float = Field(default=0.7, ge=0, le=2)
-    operators: tuple[Literal["demonstrate", "lesson", "lesson+demonstrate", "reflect"], ...] = (
-        "demonstrate",
-        "lesson",
-        "lesson+demonstrate",
-        "reflect",
+    operators: tuple[GenerationOperator, ...] = Field(
+        default=("demonstrate", "lesson", "lesson+demonstrate", "reflect", "prune", "sharpen", "compress", "merge"),
+        min_length=1,
+        description="Each is asked once, in this order; after that, those that earned more are asked more often.",
     )
-    reflections: int = Field(default=1, ge=1, le=50, description="Proposals that reflect makes a generation.")
+    max_usd: float | None = Field(default=None, ge=0, description="What the proposer may cost in one generation.")
 
     @property
     def program(self) -> ProgramSpec | None:
@@ -122,6 +123,7 @@ class WorkspaceSpec(Record):
         default=(), description="Arms that use the skill as well: a candidate must win in each of them too."
     )
     proposer: ProposerSpec
+    search: SearchSettings = Field(default=SearchSettings(), description="How a generation looks for candidates.")
     prices: dict[str, TokenPrice] = Field(
         default={}, description="What models charge, beside or in place of the table."
     )

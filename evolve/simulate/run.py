@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evolve.gate.table import FAILED, RESOLVED, Run, TaskRuns
-from evolve.generation.screen import Standing, Tally, finalist, survivors
+from evolve.generation.screen import Standing, Tally, finalist
 from evolve.records.policy import Policy
 from evolve.simulate.rules import Rule, Sealed, Verdict
 from evolve.simulate.worlds import Design, Truth, World, draw_truth
@@ -129,22 +129,20 @@ def search(world: World, truth: Truth, policy: Policy, rng: Generator) -> int | 
         return Tally(int(found.sum()), found.size)
 
     incumbent = tally(truth.incumbent["train"], screening.train_runs, 0)
-    standings = [
-        Standing(str(number), 0, tally(rates["train"], screening.train_runs, world.drift))
-        for number, rates in enumerate(truth.candidates)
-    ]
-    able = survivors(standings, incumbent, policy)
+    trained = [tally(rates["train"], screening.train_runs, world.drift) for rates in truth.candidates]
+    holding = [number for number, found in enumerate(trained) if found.resolved >= incumbent.resolved]
+    able = sorted(holding, key=lambda number: (-trained[number].resolved, number))[: screening.survivors]
     if not able:
         return None
     incumbent = tally(truth.incumbent["selection"], screening.selection_runs, 0)
     measured = [
         Standing(
-            one.arm,
+            str(number),
+            "reflect",
             0,
-            one.train,
-            tally(truth.candidates[int(one.arm)]["selection"], screening.selection_runs, world.drift),
+            tally(truth.candidates[number]["selection"], screening.selection_runs, world.drift),
         )
-        for one in able
+        for number in able
     ]
     best = finalist(measured, incumbent, policy)
     return None if best is None else int(best.arm)

@@ -27,10 +27,11 @@ def test_a_real_gain_is_promoted_with_its_evidence(workspace: Path, model: Scrip
     assert record.outcome == "promote"
     assert record.skill == "bracket"
     assert git(workspace, "branch", "--show-current") == "evolve/weekly"
-    assert git(workspace, "rev-parse", "HEAD^") == before
+    assert git(workspace, "rev-parse", "HEAD^^") == before
+    assert record.notes_commit == git(workspace, "rev-parse", "HEAD")
     assert "## Examples" in (workspace / "skills/bracket/SKILL.md").read_text()
     assert git(workspace, "status", "--porcelain") == ""
-    assert record.commit == git(workspace, "rev-parse", "HEAD")
+    assert record.commit == git(workspace, "rev-parse", "HEAD^")
     assert (workspace / "results/generations/g0001/report.md").exists()
     assert "report: results/generations/g0001/report.md" in ran.out
     assert evolve("audit", "--all").code == 0
@@ -106,7 +107,7 @@ def test_a_finalist_that_fails_on_sealed_tasks_is_recorded_and_not_promoted(
     assert ran.code == 0
     assert newest(workspace).outcome == "keep_incumbent"
     assert "no  exact sign-flip test" in ran.out
-    assert git(workspace, "log", "-1", "--format=%s").startswith("Record look 1")
+    assert git(workspace, "log", "-1", "--format=%s", "HEAD^").startswith("Record look 1")
     assert "## Examples" not in (workspace / "skills/bracket/SKILL.md").read_text()
     assert evolve("audit", "--all").code == 0
     assert git(workspace, "status", "--porcelain") == ""

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from evolve.generation.screen import Standing, Tally, cost_ratio, finalist, survivors
+from evolve.generation.screen import Standing, Tally, cost_ratio, finalist
 from evolve.records.row import Row, Usage
 from tests.builders import make_identity, make_policy, make_row
 
 CELLS = 20
 
 
-def standing(arm: str, resolved: int, cost: float | None = None, *, train: int = 5, size: int = 100) -> Standing:
-    return Standing(arm, size, Tally(train, CELLS), Tally(resolved, CELLS), cost)
+def standing(
+    arm: str, resolved: int, cost: float | None = None, *, size: int = 100, operator: str = "reflect"
+) -> Standing:
+    return Standing(arm, operator, size, Tally(resolved, CELLS), cost)
 
 
 def chosen(standings: list[Standing], incumbent: int = 10, **policy: Any) -> str | None:
@@ -52,25 +54,27 @@ def test_the_finalist_is_the_best_by_what_the_policy_puts_first(
     assert chosen(standings[::-1], **policy) == expected
 
 
-def test_a_candidate_that_was_not_measured_on_selection_is_no_finalist() -> None:
-    assert finalist([Standing("a", 1, Tally(20, CELLS))], Tally(0, CELLS), make_policy()) is None
+def shown(arm: str, resolved: int, size: int, operator: str = "demonstrate") -> Standing:
+    return standing(arm, resolved, size=size, operator=operator)
 
 
-def test_survivors_are_the_best_on_train_and_none_is_below_the_incumbent() -> None:
-    standings = [standing(arm, 0, train=train) for arm, train in (("a", 9), ("b", 12), ("c", 10), ("d", 11), ("e", 10))]
-    policy = make_policy(screening={"survivors": 3})
-    assert [s.arm for s in survivors(standings, Tally(10, CELLS), policy)] == ["b", "d", "c"]
-
-
-def test_survivors_of_a_search_for_less_cost_are_the_cheapest_within_the_margin() -> None:
-    standings = [
-        standing("a", 0, 0.5, train=7),
-        standing("b", 0, 0.6, train=8),
-        standing("c", 0, None, train=20),
-        standing("d", 0, 0.9, train=20),
-    ]
-    policy = make_policy(**COST_FIRST, screening={"survivors": 2})
-    assert [s.arm for s in survivors(standings, Tally(10, CELLS), policy)] == ["b", "d"]
+@pytest.mark.parametrize(
+    ("standings", "expected"),
+    [
+        ([shown("three", 16, 300), shown("one", 15, 100)], "one"),
+        ([shown("three", 16, 300), shown("one", 14, 100)], "three"),
+        ([shown("three", 16, 300), shown("one", 16, 100)], "one"),
+        ([shown("three", 16, 300), shown("one", 15, 280)], "three"),
+        ([shown("three", 16, 300), shown("one", 15, 100), shown("other", 16, 900, "reflect")], "other"),
+        ([shown("three", 16, 300, "lesson"), shown("one", 15, 100, "demonstrate")], "three"),
+        ([shown("three", 16, 300), shown("none", 10, 1)], "three"),
+    ],
+)
+def test_of_the_choices_of_one_operator_the_one_that_earns_most_for_its_text_stands_for_all(
+    standings: list[Standing], expected: str
+) -> None:
+    assert chosen(standings) == expected
+    assert chosen(standings[::-1]) == expected
 
 
 def priced(task: str, arm: str, micros: int | None, *, run: int = 0, resolved: bool = True) -> Row:

@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 
 from evolve.errors import InputError
 from evolve.overlays import FrozenOverlay, apply_overlay, validate_overlay
+from evolve.propose.choosing import EXAMPLES, Choice, different, most_broken, spread
 from evolve.propose.evidence import TrainEvidence, TrainFailure, worked_example
 from evolve.propose.operators import (
-    EXAMPLES_A_PROPOSAL,
     MAX_EXAMPLES,
     demonstrate,
     lesson,
     new_rules,
     overlay_of_body,
-    spread,
 )
 from evolve.propose.sections import RULES_HEADING, add_examples, section
 from tests.builders import make_corpus, make_skill, make_task
@@ -63,7 +62,7 @@ def test_a_demonstration_quotes_failed_train_tasks_and_declares_them() -> None:
 
 def test_a_demonstration_spreads_over_the_failures() -> None:
     overlay = demonstrate(SKILL, evidence_of(*range(8)), SKILL.body, "demonstrate")
-    assert len(overlay.spec.worked_examples) == EXAMPLES_A_PROPOSAL
+    assert len(overlay.spec.worked_examples) == EXAMPLES[0].count
     assert overlay.spec.worked_examples == ("t-0", "t-2", "t-5")
 
 
@@ -107,3 +106,22 @@ def test_spreading_takes_distinct_items_in_order(items: list[int], count: int) -
     taken = spread(items, count)
     assert len(taken) == max(0, min(count, len(items)))
     assert [item for item in items if item in taken] == taken
+
+
+def test_examples_that_differ_most_are_taken_in_their_order() -> None:
+    items = ["a b c", "a b d", "x y z", "a b c d"]
+    assert different(items, 2, str) == ["a b c", "x y z"]
+    assert different(items, 3, str) == ["a b c", "a b d", "x y z"]
+    assert different(items, 9, str) == items
+    assert different([], 2, str) == []
+
+
+def test_a_choice_says_how_many_examples_and_which() -> None:
+    overlay = demonstrate(SKILL, evidence_of(*range(8)), SKILL.body, "demonstrate", Choice(1, "difference"))
+    assert overlay.spec.worked_examples == ("t-0",)
+    assert overlay.spec.rationale == "Shows 1 train task with the right reply."
+
+
+def test_the_rules_that_most_tasks_broke_come_first() -> None:
+    assert most_broken(["a", "b", "b", "c"], 2) == ["b", "a"]
+    assert most_broken(["a", "b", "b", "c"], None) == ["b", "a", "c"]

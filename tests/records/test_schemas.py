@@ -114,7 +114,9 @@ INSTANCES: dict[str, Record] = {
         request=Request(skill="greeter"),
         started_at=NOW,
         outcome=Outcome.PROMOTE,
-        proposals=(Proposal(operator="lesson", overlay=None, refused="nothing to add"),),
+        proposals=(
+            Proposal(name="lesson", operator="lesson", step="propose 1.1", overlay=None, refused="nothing to add"),
+        ),
     ),
     "ledger": LedgerEntry(
         seq=0,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from evolve.records.base import parse_record
+from evolve.records.overlay import GenerationOperator
 from evolve.records.workspace import HttpModelSpec, LocalModelSpec, WorkspaceSpec
 
 VALUE = {
@@ -30,4 +33,4 @@ def test_models_are_read_by_their_kind() -> None:
 
 def test_every_operator_is_tried_unless_it_is_said_otherwise() -> None:
     spec = parse_record(WorkspaceSpec, VALUE, "evolve.yaml")
-    assert spec.proposer.operators == ("demonstrate", "lesson", "lesson+demonstrate", "reflect")
+    assert set(spec.proposer.operators) == set(get_args(GenerationOperator))

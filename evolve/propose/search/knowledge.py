@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from evolve.propose.edits import Edit
 from evolve.propose.search.pareto import frontier
 from evolve.propose.search.task_scores import TaskScores
-from evolve.records.search import Checkpoint, Seen, Tried
+from evolve.records.search import Checkpoint, EditFacts, Seen, Tried
 from evolve.stats.additive import AdditiveModel, CellScore, added
 
 INCUMBENT = "incumbent"
@@ -18,8 +18,7 @@ class Knowledge:
 
     def __init__(self, state: Checkpoint) -> None:
         self.candidates = {candidate.id: candidate for candidate in state.candidates}
-        self.edit_tokens = dict(state.edit_tokens)
-        self.edit_slots = dict(state.edit_slots)
+        self.edits = {edit.id: edit for edit in state.edits}
         self.model = AdditiveModel(state.tasks)
         self.seen: list[Seen] = []
         self._price = state.settings.token_price
@@ -28,7 +27,7 @@ class Knowledge:
         self._parents: dict[str, int] | None = None
         self._by_edits = {frozenset(c.edits): c.id for c in state.candidates}
         # Edits are known in the order in which they were heard of, so that a restored search computes alike.
-        self.model.know(self.edit_tokens)
+        self.model.know(self.edits)
         batch: list[Seen] = []
         for seen in state.seen:
             if batch and seen.batch != batch[0].batch:
@@ -43,8 +42,7 @@ class Knowledge:
         self.candidates.setdefault(candidate.id, candidate)
         self._by_edits.setdefault(frozenset(candidate.edits), candidate.id)
         for edit in edits:
-            self.edit_tokens.setdefault(edit.id, edit.tokens)
-            self.edit_slots.setdefault(edit.id, tuple(sorted(edit.slots)))
+            self.edits.setdefault(edit.id, facts_of(edit))
         self.model.know(candidate.edits)
 
     def with_edits(self, edits: Iterable[str]) -> str | None:
@@ -68,16 +66,16 @@ class Knowledge:
 
     def worth_taking(self, effects: Mapping[str, float]) -> tuple[str, ...]:
         """Return the edits whose effect pays for their tokens; of those in conflict, the one that pays most."""
-        worth = {edit: effect - self._price * self.edit_tokens[edit] for edit, effect in effects.items()}
+        worth = {edit: effect - self._price * self.edits[edit].tokens for edit, effect in effects.items()}
         paying = sorted((-value, edit) for edit, value in worth.items() if value > 0)
         taken: set[str] = set()
         chosen = set()
         for _, edit in paying:
-            slots = self.edit_slots[edit]
+            slots = self.edits[edit].slots
             if not taken.intersection(slots):
                 taken.update(slots)
                 chosen.add(edit)
-        return tuple(edit for edit in self.edit_tokens if edit in chosen)
+        return tuple(edit for edit in self.edits if edit in chosen)
 
     def value(self, candidate: Tried) -> float:
         """Return what a candidate is expected to earn over the incumbent, less the price of its text."""
@@ -119,3 +117,8 @@ class Knowledge:
         effects = [0.0 if one is None else added(means, one.edits) for one in measured]
         scores = self._scores.drawn_towards(list(self.model.base().values()), effects)
         return frontier(names, scores, [0 if one is None else one.tokens for one in measured])
+
+
+def facts_of(edit: Edit) -> EditFacts:
+    """Return what a search needs to know of an edit."""
+    return EditFacts(id=edit.id, tokens=edit.tokens, slots=tuple(sorted(edit.slots)))

@@ -52,7 +52,7 @@ def test_a_killed_search_goes_on_to_the_same_candidates_and_the_same_end(
 
     world = RuleWorld(seed)
     search = begun(new_checkpoint(settings_of(strategy, 300), TASKS, ("reflect", "merge"), seed))
-    kept = [search.checkpoint().model_dump_json()]
+    kept = [search.checkpoint().canonical()]
     for death in deaths:
         left = [death]
 
@@ -60,7 +60,7 @@ def test_a_killed_search_goes_on_to_the_same_candidates_and_the_same_end(
             left[0] -= 1
             if left[0] == 0:
                 raise Killed
-            kept.append(state.model_dump_json())
+            kept.append(state.canonical())
 
         try:
             carry_out(restored(Checkpoint.model_validate_json(kept[-1])), world, keep)
@@ -142,4 +142,4 @@ def test_cells_that_could_not_be_measured_say_nothing() -> None:
 
     _, state = run(Void(3), settings_of(rounds=2))
     assert all(score is None for seen in state.seen for score in seen.scores)
-    assert Checkpoint.model_validate_json(state.model_dump_json()) == state
+    assert Checkpoint.model_validate_json(state.canonical()) == state

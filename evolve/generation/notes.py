@@ -1,0 +1,159 @@
+"""What a generation leaves for later ones: a line of the archive for each candidate, and one of what it taught."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from evolve.digest import sha256_json
+from evolve.errors import InputError
+from evolve.gate.metrics import measured_of
+from evolve.generation.pool import INCUMBENT, Candidate, Pool
+from evolve.generation.state import GenerationState
+from evolve.propose.learnings import idea_of
+from evolve.propose.search.knowledge import Knowledge
+from evolve.propose.store import store_overlay
+from evolve.records.archive import ArchiveEntry, Fate, Learning
+from evolve.records.decision import Decision
+from evolve.records.generation import Generation, Proposal
+from evolve.records.kinds import Outcome
+from evolve.records.policy import QUALITIES, Metric, Policy
+from evolve.records.row import Row
+from evolve.records.search import Checkpoint
+from evolve.redact import redact
+from evolve.workspace import Workspace
+
+
+def archive_entries(
+    workspace: Workspace, state: GenerationState, pool: Pool, search: Checkpoint, policy: Policy, at: datetime
+) -> tuple[list[ArchiveEntry], list[Learning]]:
+    """Return what is to be added to the archive and to the learnings; the candidates' folders are written."""
+    known = Knowledge(search)
+    record = state.record
+    common = {
+        "at": at,
+        "generation": record.id,
+        "skill": pool.skill.name,
+        "incumbent": pool.skill.fingerprint,
+    }
+    agent = {"agent_sha256": sha256_json(pool.agent_identity)}
+    entries = [
+        ArchiveEntry(
+            **common,
+            **agent,
+            name=INCUMBENT,
+            operator=INCUMBENT,
+            overlay=None,
+            overlay_sha256=None,
+            train=scores_by_task(pool.rows(INCUMBENT), policy),
+            selection=record.incumbent_selection,
+            cost_usd_micros=cost_of(pool.rows(INCUMBENT)),
+            fate="not-selected",
+            reason="It is what the others were compared with.",
+        )
+    ]
+    learnings = []
+    for proposal in record.proposals:
+        candidate = _candidate(pool, proposal)
+        fate, reason = fate_of(proposal, record)
+        rows = pool.rows(proposal.name)
+        tried = known.candidates.get(proposal.overlay_sha256 or "")
+        folder = None if candidate is None else workspace.relative(store_overlay(workspace, candidate.overlay))
+        entries.append(
+            ArchiveEntry(
+                **common,
+                **agent,
+                name=proposal.name,
+                operator=proposal.operator,
+                parents=proposal.parents,
+                overlay=folder,
+                overlay_sha256=proposal.overlay_sha256,
+                resident_tokens=proposal.resident_tokens,
+                train=scores_by_task(rows, policy),
+                selection=proposal.selection,
+                cost_usd_micros=cost_of(rows),
+                proposer_usd_micros=proposal.cost_usd_micros,
+                earned=None if tried is None or not rows else known.chance_better(tried),
+                fate=fate,
+                reason=reason,
+                evidence=record.evidence if fate in ("proven", "unproven") else None,
+            )
+        )
+        idea = idea_of(candidate.overlay.spec.rationale, candidate.edits) if candidate else f"{proposal.operator}"
+        learnings.append(
+            Learning(
+                **common,
+                operator=proposal.operator,
+                idea=redact(idea),
+                fate=fate,
+                reason=reason,
+                numbers=numbers_of(proposal, record),
+            )
+        )
+    return entries, learnings
+
+
+def _candidate(pool: Pool, proposal: Proposal) -> Candidate | None:
+    if proposal.overlay_sha256 is None:
+        return None
+    try:
+        return pool.get(proposal.overlay_sha256)
+    except InputError:
+        return None
+
+
+def scores_by_task(rows: Sequence[Row], policy: Policy) -> dict[str, tuple[float, int]]:
+    """Return the mean quality and the number of cells of each task, void cells left out."""
+    metric = policy.metric if policy.metric in QUALITIES else Metric.RESOLVE_RATE
+    found: dict[str, list[float]] = {}
+    valid = [row for row in rows if not row.void]
+    for row, value in zip(valid, measured_of(metric, valid), strict=True):
+        if value is not None:
+            found.setdefault(row.identity.task, []).append(value)
+    return {task: (sum(values) / len(values), len(values)) for task, values in sorted(found.items())}
+
+
+def cost_of(rows: Sequence[Row]) -> int | None:
+    """Return what some cells cost together, in micro-USD; ``None`` when one is unknown or there are none."""
+    costs = [row.usage.cost_usd_micros for row in rows]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
+
+
+def fate_of(proposal: Proposal, record: Generation) -> tuple[Fate, str]:
+    """Return what became of a proposal, and why."""
+    if proposal.overlay_sha256 is None:
+        return "refused", proposal.refused or ""
+    if proposal.overlay_sha256 == record.finalist:
+        if record.outcome is Outcome.PROMOTE:
+            return "proven", "It passed the gate."
+        return "unproven", f"It did not pass the gate: {record.why or record.summary}"
+    if proposal.selection is not None:
+        return "not-selected", "Another candidate, or the incumbent, did better on selection."
+    if proposal.train is not None:
+        return "screened-out", "Others, or the incumbent, did better on train."
+    return "screened-out", "It was never measured."
+
+
+def numbers_of(proposal: Proposal, record: Generation) -> str:
+    """Return what was measured of a proposal, the incumbent beside it."""
+    found = []
+    if proposal.train is not None:
+        found.append(f"train {proposal.train} (incumbent {record.incumbent_train})")
+    if proposal.selection is not None:
+        found.append(f"selection {proposal.selection} (incumbent {record.incumbent_selection})")
+    if proposal.overlay_sha256 is not None and proposal.overlay_sha256 == record.finalist and record.effect:
+        found.append(f"sealed {record.effect}")
+    return "; ".join(found)
+
+
+def effect_in_words(decision: Decision) -> str:
+    """Return the estimate that decided, with its interval, unit and size; empty when there is none."""
+    for estimate in decision.estimates:
+        if estimate.decides and estimate.value is not None:
+            size = f"{estimate.tasks} tasks x {estimate.runs} runs"
+            if estimate.low is None or estimate.high is None:
+                return f"{estimate.value:+.4g} {estimate.unit}, {size}"
+            bounds = f"{estimate.low:+.4g} to {estimate.high:+.4g}"
+            return f"{estimate.value:+.4g} {estimate.unit} ({estimate.confidence:.0%}: {bounds}), {size}"
+    return ""

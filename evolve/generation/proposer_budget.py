@@ -1,0 +1,55 @@
+"""What proposing may cost: the worst of a call is seen to fit before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from evolve.errors import InputError
+
+
+@dataclass
+class ProposerBudget:
+    """The limit of one generation's proposing, in micro-USD, and what was spent of it.
+
+    Args:
+        limit_micros: The limit; ``None`` is none.
+        spent_micros: What was spent; ``None`` when something was and nobody can say how much.
+        fits_beside: Whether a cost fits in what the whole command may still spend.
+        booked: Told each cost, for the books of the whole command.
+
+    """
+
+    limit_micros: int | None = None
+    spent_micros: int | None = 0
+    fits_beside: Callable[[int | None], bool] = field(default=lambda _: True)
+    booked: Callable[[int | None], None] = field(default=lambda _: None)
+
+    def admit(self, worst_micros: int | None) -> None:
+        """Refuse a call that could cost more than is left.
+
+        Raises:
+            InputError: It could, or nobody can say what it may cost.
+
+        """
+        if not self.fits_beside(worst_micros):
+            raise InputError("another call of the proposer could break --max-usd", code="proposer-budget")
+        if self.limit_micros is None:
+            return
+        if worst_micros is None or self.spent_micros is None:
+            raise InputError(
+                "nobody can say what a call of the proposer may cost",
+                hint="evolve.yaml: the model's price: {input_usd: …, output_usd: …}; a program's max_usd",
+                code="proposer-budget",
+            )
+        if self.spent_micros + worst_micros > self.limit_micros:
+            left = (self.limit_micros - self.spent_micros) / 1e6
+            raise InputError(
+                f"{left:.4f} USD are left for proposing, the next call may cost {worst_micros / 1e6:.4f} USD",
+                code="proposer-budget",
+            )
+
+    def book(self, micros: int | None) -> None:
+        """Book what a call cost; an unknown cost makes the sum unknown."""
+        self.booked(micros)
+        self.spent_micros = None if micros is None or self.spent_micros is None else self.spent_micros + micros

@@ -1,0 +1,98 @@
+"""The merging operator: the edits of two candidates together, each conflict to the one that does better there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from evolve.digest import sha256_bytes
+from evolve.errors import InputError
+from evolve.overlays import FrozenOverlay, base_digests
+from evolve.propose.ask import Ask, Parent
+from evolve.propose.edits import Edit, with_edits
+from evolve.propose.evidence import TrainEvidence, worked_example
+from evolve.propose.sections import stated
+from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
+from evolve.skills import Skill
+from evolve.snapshot import FileEntry, Snapshot
+
+
+def merge(incumbent: Skill, ask: Ask) -> FrozenOverlay:
+    """Merge two candidates whose common ancestor is the incumbent.
+
+    Raises:
+        InputError: There are no two candidates, or one has all that the other has.
+
+    """
+    if len(ask.parents) < 2 or not all(parent.edits for parent in ask.parents[:2]):
+        raise InputError("there are no two candidates to merge yet", code="nothing-to-merge")
+    one, two = ask.parents[:2]
+    edits = merged(one, two, ask.scores(one.digest), ask.scores(two.digest), one.evidence)
+    ids = {edit.id for edit in edits}
+    if ids in ({edit.id for edit in one.edits}, {edit.id for edit in two.edits}):
+        raise InputError("one of the two candidates has all that the other has", code="nothing-to-merge")
+    return composed(incumbent, edits, (one, two), "Merges two candidates, section by section.")
+
+
+def merged(
+    one: Parent, two: Parent, ones: Mapping[str, float], twos: Mapping[str, float], evidence: TrainEvidence
+) -> list[Edit]:
+    """Return the edits of both; of those in conflict, the ones of the candidate that does better on what they touch.
+
+    Args:
+        one: A candidate.
+        two: Another one.
+        ones: The mean score of the first by task, as far as it was measured.
+        twos: That of the second.
+        evidence: The train tasks.
+
+    """
+    dropped: set[str] = set()
+    for mine in one.edits:
+        for theirs in two.edits:
+            if mine.id != theirs.id and mine.slots & theirs.slots:
+                tasks = touched((mine, theirs), evidence)
+                loser = mine if _mean(twos, tasks) > _mean(ones, tasks) else theirs
+                dropped.add(loser.id)
+    return list({e.id: e for e in (*one.edits, *two.edits) if e.id not in dropped}.values())
+
+
+def touched(edits: Sequence[Edit], evidence: TrainEvidence) -> set[str]:
+    """Return the train tasks that some edits speak of: whose example they show or whose broken rule they state.
+
+    Where they speak of none, all tasks are touched.
+    """
+    text = "\n".join([*(p.text for edit in edits for p in edit.adds), *(edit.whole or "" for edit in edits)])
+    shown = {task.id for task in evidence.tasks if stated(text, worked_example(task).user)}
+    ruled = {failure.task for failure in evidence.failures if failure.rule and stated(text, failure.rule)}
+    return shown | ruled or {task.id for task in evidence.tasks}
+
+
+def _mean(scores: Mapping[str, float], tasks: Collection[str]) -> float:
+    found = [scores[task] for task in sorted(tasks) if task in scores] or list(scores.values())
+    return sum(found) / len(found) if found else 0.0
+
+
+def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent], rationale: str) -> FrozenOverlay:
+    """Return the overlay with some edits.
+
+    Raises:
+        InputError: They change nothing.
+
+    """
+    texts = with_edits(incumbent, edits)
+    files = Snapshot({f"{incumbent.folder}/{path}": FileEntry(text.encode("utf-8")) for path, text in texts.items()})
+    if not files.files:
+        raise InputError("nothing is left to change", code="no-change")
+    quoted = [name for parent in parents if parent.overlay for name in parent.overlay.spec.worked_examples]
+    spec = OverlaySpec(
+        schema_id=OVERLAY_SCHEMA,
+        skills=(incumbent.name,),
+        operator="merge",
+        parents=tuple(dict.fromkeys(parent.digest for parent in parents))[:8],
+        rationale=rationale,
+        evidence_sha256=sha256_bytes("\n".join(edit.id for edit in edits).encode()),
+        worked_examples=tuple(dict.fromkeys(quoted)),
+    )
+    overlay = FrozenOverlay(spec, files)
+    bases = {name: digest for name, digest in base_digests(incumbent, overlay).items() if digest}
+    return FrozenOverlay(spec.model_copy(update={"bases": bases}), files)
