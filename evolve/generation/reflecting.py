@@ -140,7 +140,7 @@ def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: in
             found = knowledge.readers.diagnosis(sweep, row, adapters.get(row.arm, ""))
             hints += [] if found is None else found.lines(HINTS_SHOWN)
     refused = [
-        f"{one.idea} ({one.operator}): {one.reason} {one.numbers}".strip()
+        f"{one.idea} ({one.operator}): {'; '.join(filter(None, (one.reason, one.numbers))) or 'no reason was kept'}"
         for one in reversed(knowledge.told)
         if one.outcome == "refused"
     ]

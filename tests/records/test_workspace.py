@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from evolve.records.base import parse_record
+import pytest
+import yaml
+
+from evolve.errors import InputError
+from evolve.records.base import parse_record, parse_yaml
 from evolve.records.workspace import HttpModelSpec, LocalModelSpec, WorkspaceSpec
 
 VALUE = {
@@ -31,3 +35,35 @@ def test_models_are_read_by_their_kind() -> None:
 def test_every_operator_is_tried_unless_it_is_said_otherwise() -> None:
     spec = parse_record(WorkspaceSpec, VALUE, "evolve.yaml")
     assert spec.proposer.operators == ("demonstrate", "lesson", "lesson+demonstrate", "reflect")
+
+
+PROGRAM = {
+    "adapter": "codex",
+    "model": "m1",
+    "binary": "codex",
+    "version": "1",
+    "upstream": {"base_url": "http://127.0.0.1:9"},
+}
+
+
+@pytest.mark.parametrize(
+    ("proposer", "said"),
+    [
+        ({}, "proposer: give either model or agent"),
+        ({"model": "remote", "agent": PROGRAM}, "proposer: give either model or agent"),
+        ({"model": "nobody"}, "proposer.model: no model named 'nobody'"),
+        ({"agent": {"model": "remote"}}, "proposer: agent: a chat model edits no files; say it as model"),
+        ({"agent": {**PROGRAM, "record": True}}, "proposer: agent: a proposer is neither recorded nor replayed"),
+        ({"agent": {**PROGRAM, "model": "latest"}}, "proposer.agent.model: 'latest' means another model tomorrow"),
+        ({"model": "remote", "templates": "../out"}, "proposer.templates: "),
+    ],
+)
+def test_who_reflects_is_one_model_or_one_program(proposer: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_yaml(WorkspaceSpec, yaml.safe_dump({**VALUE, "proposer": proposer}), "evolve.yaml")
+    assert said in caught.value.message
+
+
+def test_a_program_may_reflect() -> None:
+    spec = parse_record(WorkspaceSpec, {**VALUE, "proposer": {"agent": PROGRAM}}, "evolve.yaml")
+    assert spec.proposer.program is not None and spec.proposer.model is None
