@@ -67,3 +67,10 @@ def test_who_reflects_is_one_model_or_one_program(proposer: dict[str, object], s
 def test_a_program_may_reflect() -> None:
     spec = parse_record(WorkspaceSpec, {**VALUE, "proposer": {"agent": PROGRAM}}, "evolve.yaml")
     assert spec.proposer.program is not None and spec.proposer.model is None
+
+
+def test_where_programs_do_everything_no_model_needs_to_be_declared() -> None:
+    value = {"schema": VALUE["schema"], "agent": PROGRAM, "proposer": {"agent": PROGRAM}}
+    assert parse_record(WorkspaceSpec, value, "evolve.yaml").models == {}
+    with pytest.raises(InputError, match=r"proposer\.model: no model named 'm' below models: none"):
+        parse_record(WorkspaceSpec, {**value, "proposer": {"model": "m"}}, "evolve.yaml")
