@@ -45,7 +45,7 @@ def around(value: dict[str, Any]) -> str:
     return yaml.safe_dump(whole)
 
 
-@pytest.mark.parametrize("block", blocks("agents.md"))
+@pytest.mark.parametrize("block", [*blocks("agents.md"), *blocks("proposing.md")])
 def test_every_piece_of_evolve_yaml_can_be_pasted(block: str) -> None:
     given = yaml.safe_load(block)
     spec = parse_yaml(WorkspaceSpec, around(given), "evolve.yaml")
@@ -73,3 +73,26 @@ def test_the_schemas_for_editors_are_the_true_ones() -> None:
     assert {path.stem for path in files} >= {"task", "oracle", "workspace", "policy", "review"}
     for path in files:
         assert json.loads(path.read_text()) == json_schema(path.stem), "python scripts/write_schemas.py"
+
+
+def test_the_table_of_templates_is_the_true_one() -> None:
+    from evolve.propose.prompts import SAMPLES
+
+    text = (ROOT / "docs/proposing.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+\.j2)` \| (.*) \|$", text, re.MULTILINE))
+    assert rows.keys() == SAMPLES.keys()
+    for name, given in rows.items():
+        outside = re.sub(r"\([^)]*\)", "", given)
+        assert set(re.findall(r"`(\w+)`", outside)) == set(SAMPLES[name]), name
+
+
+def test_the_limits_of_a_bundle_are_the_true_ones() -> None:
+    from evolve.propose.bundle.build import SKILL_FILES
+    from evolve.propose.bundle.limits import BUNDLE_BYTES, FILE_BYTES, KIB
+    from evolve.propose.bundle.select import MOST_CELLS
+    from evolve.propose.reflect import MAX_BODY_CHARS, MIN_BODY_CHARS
+
+    text = (ROOT / "docs/proposing.md").read_text()
+    assert f"{FILE_BYTES // KIB} KiB a file, {BUNDLE_BYTES // KIB // KIB} MiB a bundle" in text
+    assert f"are at most {MOST_CELLS}:" in text and f"at most {SKILL_FILES} text files" in text
+    assert f"under {MIN_BODY_CHARS} or over {MAX_BODY_CHARS:,} characters" in text

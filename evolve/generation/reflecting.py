@@ -134,7 +134,6 @@ def reflected(
 
 def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: int, knowledge: Knowledge) -> More:
     """Return what a chat model is told beside the failures: hints from their runs, and what was refused before."""
-    guard = Guard.of(bench.corpus, skill.text, bench.policy.leaks)
     shown = {failure.task for failure in shown_failures(evidence, number)}
     sweep = evidence.sweep or Path()
     adapters = _adapters(bench, sweep, evidence.rows)
@@ -144,10 +143,13 @@ def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: in
             found = knowledge.readers.diagnosis(sweep, row, adapters.get(row.arm, ""))
             hints += [] if found is None else found.lines(HINTS_SHOWN)
     refused = [
-        f"{one.idea} ({one.operator}): {one.reason} {one.numbers}".strip()
+        f"{one.idea} ({one.operator}): {'; '.join(filter(None, (one.reason, one.numbers))) or 'no reason was kept'}"
         for one in reversed(knowledge.told)
         if one.outcome == "refused"
     ]
+    if not hints and not refused:
+        return More()
+    guard = Guard.of(bench.corpus, skill.text, bench.policy.leaks)
     return More(
         hints=tuple(dict.fromkeys(hint for hint in hints if not guard.tells(hint))),
         refused=tuple(idea for idea in refused if not guard.tells(idea)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.digest import sha256_json
-from evolve.errors import EnvironmentFault, EvolveError, InputError
+from evolve.errors import EvolveError, InputError
 from evolve.hostile import remove_tree
 from evolve.overlays import FrozenOverlay, base_digests
 from evolve.propose.bundle.build import Bundle
@@ -54,7 +54,6 @@ def reflect_by_agent(
     Raises:
         InputError: There is no cell to reflect on.
         ProposalRefused: The session failed, or what it left is no proposal.
-        EnvironmentFault: The folder could not be made.
 
     """
     if not bundle.quoted:
@@ -75,13 +74,15 @@ def reflect_by_agent(
             raise InputError(f"the program failed ({end.kind}): {one_line(end.detail, SAID_CHARS)}", code=_code(end))
         collected = collect(room / "work", bundle, skill)
     except (InputError, OSError) as error:
-        message = error.message if isinstance(error, InputError) else f"its folder cannot be read: {error.strerror}"
+        message = error.message if isinstance(error, InputError) else f"the proposer's folder: {error.strerror}"
         code = error.code if isinstance(error, InputError) else None
         raise ProposalRefused(message, usage=usage, code=code) from error
     finally:
         removed = remove_tree(room)
     if not removed:
-        raise EnvironmentFault(f"{room}: the proposer's folder could not be removed", code="cleanup-failure")
+        raise ProposalRefused(
+            f"{room}: the proposer's folder could not be removed", usage=usage, code="cleanup-failure"
+        )
     return Reflection(_overlay(skill, bundle, agent, prompt, collected, number), usage)
 
 

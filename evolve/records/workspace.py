@@ -115,7 +115,7 @@ class WorkspaceSpec(Record):
     overlays: RelativePath = "overlays"
     promotion: RelativePath = "promotion"
     results: RelativePath = "results"
-    models: dict[Identifier, ModelSpec] = Field(min_length=1)
+    models: dict[Identifier, ModelSpec] = Field(default={}, description="Chat models; programs bring their own.")
     agent: AgentSpec
     arms: dict[Identifier, ArmSpec] = Field(default={}, description="Comparators, beside those that ship.")
     rivals: tuple[Identifier, ...] = Field(default=(), description="Comparators that every benchmark measures too.")
@@ -179,7 +179,9 @@ class WorkspaceSpec(Record):
                 chats[f"arms.{name}"] = agent.model
         for field, model in chats.items():
             if model not in self.models:
-                raise ValueError(f"{field}.model: no model named {model!r} below models: {', '.join(self.models)}")
+                raise ValueError(
+                    f"{field}.model: no model named {model!r} below models: {', '.join(self.models) or 'none'}"
+                )
         return self
 
 

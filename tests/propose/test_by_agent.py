@@ -19,7 +19,6 @@ from evolve.protected import BEGIN, END
 from evolve.records.kinds import ErrorKind, Split
 from evolve.records.row import Usage
 from evolve.records.task import Limits, Task
-from evolve.scratch import scratch_root
 from tests.builders import make_corpus, make_policy, make_row, make_skill, make_task, skill_text, write_files
 
 SKILL = make_skill(body=f"Say hello.\n\n{BEGIN}\nNever swear.\n{END}")
@@ -75,8 +74,8 @@ KEPT = f"\n\n{BEGIN}\nNever swear.\n{END}"
 BETTER = f"Say hello and the name.{KEPT}"
 
 
-def rooms() -> list[Path]:
-    return list(scratch_root().glob("short-proposer-*"))
+def rooms(agent: Played) -> list[Path]:
+    return [session.own for session in agent.sessions if session.own.exists()]
 
 
 def test_what_a_program_edits_becomes_the_overlay_with_its_lineage_and_its_usage(
@@ -101,7 +100,7 @@ def test_a_program_is_given_the_bundle_and_nothing_else_and_nothing_of_it_is_lef
     agent = Played(body(BETTER))
     reflect_by_agent(SKILL, bundle, agent, "", number=0)
     assert agent.seen == {f"work/{path}": text for path, text in bundle.files.texts()}
-    assert rooms() == []
+    assert rooms(agent) == []
 
 
 def test_what_a_program_says_of_its_proposal_is_kept(bundle: Bundle) -> None:
@@ -130,24 +129,26 @@ def test_a_session_that_failed_is_no_proposal_and_was_paid_for(
         reflect_by_agent(SKILL, bundle, agent, "", number=0)
     assert (caught.value.code, caught.value.usage) == (code, USED)
     assert caught.value.message.isprintable()
-    assert rooms() == []
+    assert rooms(agent) == []
 
 
 def test_what_is_no_proposal_was_paid_for_all_the_same(bundle: Bundle) -> None:
+    agent = Played(lambda work: (work / "skill/SKILL.md").unlink())
     with pytest.raises(ProposalRefused, match="was deleted") as caught:
-        reflect_by_agent(SKILL, bundle, Played(lambda work: (work / "skill/SKILL.md").unlink()), "", number=0)
-    assert (caught.value.usage, rooms()) == (USED, [])
+        reflect_by_agent(SKILL, bundle, agent, "", number=0)
+    assert (caught.value.usage, rooms(agent)) == (USED, [])
 
 
 def test_a_program_that_breaks_or_does_not_fit_is_said_and_never_more(bundle: Bundle) -> None:
     def broken(work: Path) -> None:
         raise EnvironmentFault("the box broke")
 
+    agent = Played(broken)
     with pytest.raises(InputError, match="could not be run: the box broke"):
-        reflect_by_agent(SKILL, bundle, Played(broken), "", number=0)
+        reflect_by_agent(SKILL, bundle, agent, "", number=0)
     with pytest.raises(InputError, match=r"proposer\.agent: it only reads"):
         reflect_by_agent(SKILL, bundle, Played(body(BETTER), unfit="it only reads"), "", number=0)
-    assert rooms() == []
+    assert rooms(agent) == []
 
 
 def test_without_a_cell_no_program_is_run(tmp_path: Path) -> None:

@@ -51,8 +51,8 @@ def cell_sections(task: LoadedTask, row: Row, text: CellText) -> list[Section]:
     """Return what is said of a cell, what matters most first."""
     sections = [Section("Verdict", ("\n".join(_verdict(task, row)),))]
     if text.hints:
-        hints = "\n".join(f"- {one_line(hint, DETAIL_CHARS)}" for hint in text.hints)
-        sections.append(Section("What its transcript hints at", (hints,)))
+        hints = tuple(f"- {one_line(hint, DETAIL_CHARS)}" for hint in text.hints)
+        sections.append(Section("What its transcript hints at", hints))
     sections.append(Section("Prompt", (quoted(task.task.prompt),)))
     reply = quoted(text.reply) if text.reply else "No reply was kept."
     sections.append(Section("Reply", (reply,)))
