@@ -41,7 +41,7 @@ class _Reader:
         item, kind = value.get("item"), value.get("type")
         if not isinstance(item, dict) or kind not in ("item.started", "item.completed"):
             return
-        if item.get("type") in _CALLS:
+        if as_text(item.get("type")) in _CALLS:
             self._call(item, ended=kind == "item.completed")
         elif item.get("type") in ("reasoning", "agent_message"):
             self._turn()

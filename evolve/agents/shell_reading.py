@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from posixpath import join
 
 from evolve.agents.transcript_events import EventKind, path_of
 
@@ -22,6 +23,10 @@ _SED_RANGE = re.compile(r"^(\d{1,9})(?:,(\d{1,9}))?p$")
 _HARMLESS = re.compile(r"\s*2>\s*(?:/dev/null|&1)|\s*>\s*/dev/null")
 _JOINTS = frozenset({"|", "||", "&&", ";"})
 _SIGNS = frozenset("|&;()")
+# Options of searchers whose value is a word of its own.
+_VALUED = frozenset(
+    {"-A", "-B", "-C", "-e", "-f", "-g", "-m", "-t", "--glob", "--max-count", "--max-depth", "--regexp", "--type"}
+)
 # Options by which a program that looks writes or runs something after all.
 _WRITES = {"fd": ("-x", "-X", "--exec"), "sort": ("-o",), "tree": ("-o",)}
 
@@ -69,6 +74,7 @@ def read_command(command: str) -> Reading:
 
 def _together_of(parts: Sequence[tuple[str, list[str]]]) -> Reading:
     readings: list[Reading] = []
+    folder = ""
     for joint, part in parts:
         piped = joint == "|" and bool(readings)
         reading = _read_part(part, piped=piped)
@@ -76,8 +82,10 @@ def _together_of(parts: Sequence[tuple[str, list[str]]]) -> Reading:
             return CHANGING
         if piped:
             readings[-1] = _narrowed(readings[-1], part[0], reading)
-        elif part[0] not in ("cd", "true"):
-            readings.append(reading)
+        elif part[0] == "cd":
+            folder = join(folder, part[1]) if len(part) == 2 else folder
+        elif part[0] != "true":
+            readings.append(replace(reading, path=path_of(join(folder, reading.path))) if reading.path else reading)
     return _together(readings)
 
 
@@ -126,13 +134,15 @@ def _read_part(part: list[str], *, piped: bool) -> Reading | None:
 
 
 def _search(name: str, args: list[str]) -> Reading:
-    plain = [arg for arg in args if not arg.startswith("-")]
     if name == "find":  # its places stand before its first test
-        tests = next((number for number, arg in enumerate(args) if arg.startswith("-")), len(args))
-        plain = args[:tests]
-    elif name in _PATTERN_FIRST:
-        plain = plain[1:]
-    return Reading(EventKind.SEARCH, path_of(plain[-1]) if plain else ".")
+        places = args[: next((number for number, arg in enumerate(args) if arg.startswith("-")), len(args))]
+    else:
+        valued = _VALUED if name in _PATTERN_FIRST else frozenset()
+        befores = ["", *args]
+        places = [arg for before, arg in zip(befores, args, strict=False) if arg[:1] != "-" and before not in valued]
+        given = any(arg.startswith(("-e", "--regexp", "-f", "--files", "--file=")) for arg in args)
+        places = places[1:] if name in _PATTERN_FIRST and not given else places
+    return Reading(EventKind.SEARCH, path_of(" ".join(sorted(places))) if places else ".")
 
 
 def _read(name: str, args: list[str]) -> Reading | None:

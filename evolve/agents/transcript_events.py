@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +16,7 @@ from evolve.sandbox.box import WORK
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 MAX_TEXT_CHARS = 400
+MAX_COUNT = 2**53
 
 
 class EventKind(StrEnum):
@@ -228,9 +228,9 @@ def as_text(value: object) -> str | None:
 
 def as_count(value: object) -> int | None:
     """Return a value if it counts something."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_COUNT:
         return None
-    return int(value)
+    return value
 
 
 def path_of(value: object) -> str | None:
