@@ -73,3 +73,14 @@ def test_the_schemas_for_editors_are_the_true_ones() -> None:
     assert {path.stem for path in files} >= {"task", "oracle", "workspace", "policy", "review"}
     for path in files:
         assert json.loads(path.read_text()) == json_schema(path.stem), "python scripts/write_schemas.py"
+
+
+def test_the_table_of_diagnostics_is_the_true_one() -> None:
+    from evolve.propose.diagnostics.finding import FindingKind
+    from evolve.propose.diagnostics.thresholds import THRESHOLDS
+
+    text = (ROOT / "docs/diagnostics.md").read_text()
+    rows = [f"| `{one.name}` | `{one.of}` | {one.value:,} {one.unit} | {one.reason} |" for one in THRESHOLDS]
+    header = "| threshold | of | value | why |\n| --- | --- | --- | --- |\n"
+    assert text.split(header)[1].split("\n\n")[0].split("\n") == rows
+    assert re.findall(r"^\| `([a-z-]+)` \|(?! `)", text, re.MULTILINE) == [kind.value for kind in FindingKind]

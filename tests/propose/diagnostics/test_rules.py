@@ -94,7 +94,11 @@ MISSED: list[tuple[FindingKind, str, list[Event]]] = [
     (K.CACHE_BREAK, "by less", [used(1, 9_000, 8_000), used(2, 9_500, 6_001)]),
     (K.CACHE_BREAK, "a shorter prompt", [used(1, 9_000, 8_000), used(2, 8_999, 0)]),
     (K.CACHE_BREAK, "another session", [used(1, 9_000, 8_000), used(2, 9_500, 0, session=2)]),
-    (K.CACHE_BREAK, "a turn in between does not tell", [used(1, 9_000, 8_000), used(2, 9_500, None), used(3, 9_900, 0)]),
+    (
+        K.CACHE_BREAK,
+        "a turn in between does not tell",
+        [used(1, 9_000, 8_000), used(2, 9_500, None), used(3, 9_900, 0)],
+    ),
     (K.CACHE_MISS, "the first turn", [used(1, 9_000, 0)]),
     (K.CACHE_MISS, "the first of its session", [used(1, 9_000, 0), used(2, 9_000, 0, session=2)]),
     (K.CACHE_MISS, "too little", [used(1, 9_000, 0), used(2, 8_191, 0)]),
@@ -210,9 +214,7 @@ def test_any_events_are_diagnosed_and_every_count_is_that_of_its_findings(events
 
 
 @given(st.lists(EVENTS, max_size=60), st.sampled_from(EventKind), st.booleans())
-def test_something_unrelated_far_away_takes_no_finding_away(
-    events: list[Event], kind: EventKind, first: bool
-) -> None:
+def test_something_unrelated_far_away_takes_no_finding_away(events: list[Event], kind: EventKind, first: bool) -> None:
     far = -10_000 if first else 10_000
     other = Event(kind, far, 9, "Other", "other", "elsewhere", 1, 2, OK, 1, 1, float(far), TurnUsage(1, 1, 0, 1))
     more = [other, *events] if first else [*events, other]
