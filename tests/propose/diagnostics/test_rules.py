@@ -57,6 +57,10 @@ def timed(events: Sequence[Event], *times: float) -> list[Event]:
     return [replace(event, time=time) for event, time in zip(events, times, strict=True)]
 
 
+def at_turns(events: Sequence[Event], *turns: int) -> list[Event]:
+    return [replace(event, turn=turn) for event, turn in zip(events, turns, strict=True)]
+
+
 def searches(count: int, **fields: Any) -> list[Event]:
     return [search(number, f"p{number}", **fields) for number in range(1, count + 1)]
 
@@ -75,11 +79,14 @@ FOUND: list[tuple[FindingKind, str, list[Event], int]] = [
     (K.BROAD_RESULT, "many lines", [read(1, bytes=9_000, lines=1_000)], 9_000),
     (K.READ_FRAGMENTATION, "three pieces", pieces(1, 400, 751), 3),
     (K.READ_FRAGMENTATION, "in ten minutes", timed(pieces(1, 51, 101), 0, 300, 600), 3),
+    (K.READ_FRAGMENTATION, "in twelve turns", at_turns(pieces(1, 51, 101), 1, 7, 13), 3),
     (K.READ_FRAGMENTATION, "after one far away", pieces(5_000, 1, 51, 101), 3),
     (K.READ_FRAGMENTATION, "four of them are one", pieces(1, 51, 101, 151), 4),
     (K.GREP_SWEEP, "five patterns", searches(5), 5),
+    (K.GREP_SWEEP, "in ten turns", at_turns(searches(5), 1, 3, 5, 7, 11), 5),
     (K.GREP_SWEEP, "with reads in between", [*searches(3), read(4), search(5, "x"), search(6, "y")], 5),
     (K.DUPLICATE_CALL, "the same read", [read(1), search(2, "x"), read(3)], 2),
+    (K.DUPLICATE_CALL, "within six turns", [read(1), read(7)], 6),
     (K.DUPLICATE_CALL, "within 120 seconds", timed([read(1), read(99)], 0, 120), 98),
     (K.DUPLICATE_CALL, "the same command", [run(1), run(2)], 1),
     (K.DUPLICATE_CALL, "in one turn", [read(1), read(1)], 0),
@@ -96,7 +103,7 @@ MISSED: list[tuple[FindingKind, str, list[Event]]] = [
     (K.CACHE_BREAK, "another session", [used(1, 9_000, 8_000), used(2, 9_500, 0, session=2)]),
     (
         K.CACHE_BREAK,
-        "a turn in between does not tell",
+        "a turn in between is mute",
         [used(1, 9_000, 8_000), used(2, 9_500, None), used(3, 9_900, 0)],
     ),
     (K.CACHE_MISS, "the first turn", [used(1, 9_000, 0)]),
@@ -117,7 +124,7 @@ MISSED: list[tuple[FindingKind, str, list[Event]]] = [
     (K.READ_FRAGMENTATION, "too far apart", pieces(1, 400, 752)),
     (K.READ_FRAGMENTATION, "the same piece thrice", pieces(1, 1, 1)),
     (K.READ_FRAGMENTATION, "too slow", timed(pieces(1, 51, 101), 0, 300, 601)),
-    (K.READ_FRAGMENTATION, "too many turns", [replace(e, turn=e.turn * 7) for e in pieces(1, 51, 101)]),
+    (K.READ_FRAGMENTATION, "too many turns", at_turns(pieces(1, 51, 101), 1, 7, 14)),
     (K.READ_FRAGMENTATION, "changed in between", [*pieces(1, 51), edit(2), read(3, first=101, last=150)]),
     (K.READ_FRAGMENTATION, "three files", reads(3)),
     (K.READ_FRAGMENTATION, "unknown lines", [read(n, first=n, last=None) for n in (1, 2, 3)]),
@@ -126,7 +133,7 @@ MISSED: list[tuple[FindingKind, str, list[Event]]] = [
     (K.GREP_SWEEP, "one pattern", [search(n, "x") for n in range(1, 6)]),
     (K.GREP_SWEEP, "five places", [search(n, "x", f"d{n}") for n in range(1, 6)]),
     (K.GREP_SWEEP, "an edit in between", [*searches(4), edit(5), search(6, "x")]),
-    (K.GREP_SWEEP, "spread out", [replace(e, turn=e.turn * 3) for e in searches(5)]),
+    (K.GREP_SWEEP, "spread out", at_turns(searches(5), 1, 3, 5, 7, 12)),
     (K.DUPLICATE_CALL, "other arguments", [read(1), read(2, first=2)]),
     (K.DUPLICATE_CALL, "after an edit", [read(1), edit(2, "b.py"), read(3)]),
     (K.DUPLICATE_CALL, "after a command", [read(1), run(2), read(3)]),
@@ -144,7 +151,7 @@ MISSED: list[tuple[FindingKind, str, list[Event]]] = [
     (K.TOOL_CHURN, "three edits", [edit(n) for n in (1, 2, 3)]),
     (K.TOOL_CHURN, "four edits at once", [edit(1) for _ in range(4)]),
     (K.TOOL_CHURN, "four files", [edit(n, f"{n}.py") for n in range(1, 5)]),
-    (K.TOOL_CHURN, "spread out", [edit(n * 5) for n in range(1, 5)]),
+    (K.TOOL_CHURN, "spread out", [edit(n) for n in (1, 2, 3, 14)]),
     (K.TOOL_CHURN, "one failing command", [edit(1), run(2, result=ERROR), edit(3)]),
     (K.TOOL_CHURN, "passing commands", [edit(1), run(2), edit(3), run(4), edit(5)]),
 ]

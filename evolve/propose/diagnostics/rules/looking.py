@@ -59,17 +59,18 @@ def broad_results(events: Sequence[Event]) -> Iterator[Finding]:
 
 def _stretches(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
     """Yield the reads of known lines of each file by each session, between two changes of that file."""
-    open_: dict[tuple[int, str], list[Event]] = {}
+    open_: dict[str, dict[int, list[Event]]] = defaultdict(lambda: defaultdict(list))
     for event in events:
         if event.path is None:
             continue
         if event.kind is EventKind.EDIT:
-            for key in [key for key in open_ if key[1] == event.path]:
-                yield event.path, open_.pop(key)
+            for reads in open_.pop(event.path, {}).values():
+                yield event.path, reads
         elif event.kind is EventKind.READ and event.first_line is not None and event.last_line is not None:
-            open_.setdefault((event.session, event.path), []).append(event)
-    for (_, path), reads in open_.items():
-        yield path, reads
+            open_[event.path][event.session].append(event)
+    for path, sessions in open_.items():
+        for reads in sessions.values():
+            yield path, reads
 
 
 def _span(reads: Sequence[Event]) -> int:
