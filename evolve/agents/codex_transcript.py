@@ -29,38 +29,29 @@ NO_MATCH = 1  # of a search: it found nothing, which is no error
 
 @dataclass
 class _Reader:
-    """Calls that are open together are one turn: the stream tells neither the turns of the model nor their usage."""
+    """The stream tells no turns: what a model asks for at once is run and told one after the other, in any order."""
 
     log: EventLog = field(default_factory=EventLog)
     phase: int = 0
-    acted: bool = True
 
     def take(self, value: dict[str, Any]) -> None:
         if "evolve_phase" in value:
-            self.phase, self.acted = self.phase + 1, True
+            self.phase += 1
+            self.log.forget_calls()
         item, kind = value.get("item"), value.get("type")
-        if not isinstance(item, dict) or kind not in ("item.started", "item.completed"):
-            return
-        if as_text(item.get("type")) in _CALLS:
+        if (
+            isinstance(item, dict)
+            and kind in ("item.started", "item.completed")
+            and as_text(item.get("type")) in _CALLS
+        ):
             self._call(item, ended=kind == "item.completed")
-        elif item.get("type") in ("reasoning", "agent_message"):
-            self._turn()
-
-    def _turn(self) -> int:
-        """Return the turn of what comes now: a new one when every call of the last one is answered."""
-        if self.acted and not self.log.waiting:
-            self.log.add_turn(self.log.session(str(self.phase)))
-            self.acted = False
-        return self.log.turns
 
     def _call(self, item: Mapping[str, Any], *, ended: bool) -> None:
         key = f"{self.phase}:{item.get('id')}"
         known = self.log.call(key)
         if known is None:
-            turn = self._turn()
-            known = _call(item, turn, self.log.session(str(self.phase)))
+            known = _call(item, self.log.next_step(), self.log.session(str(self.phase)))
             self.log.add_call(key, known)
-        self.acted = True
         if ended:
             events = _answered(replace(known, **_place(item)), item)
             self.log.answer(key, events[0])

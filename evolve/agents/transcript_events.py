@@ -65,7 +65,8 @@ class Event:
 
     Args:
         kind: What it is.
-        turn: The turn that it belongs to, counted from 1 over the whole transcript.
+        turn: The turn that it belongs to, counted from 1 over the whole transcript; where a transcript tells no turns,
+            and so has no event of one, the step: calls that were open at one time.
         session: The conversation that it belongs to: each phase and each subagent has its own.
         tool: The tool's name.
         args_sha256: The digest of the call's arguments.
@@ -166,10 +167,14 @@ class EventLog:
         """Put a call with its result in the place of the call."""
         self.events[self._calls.pop(key)] = event
 
-    @property
-    def waiting(self) -> bool:
-        """Whether a call is not answered yet."""
-        return bool(self._calls)
+    def forget_calls(self) -> None:
+        """Wait for no result any more: what made the calls has ended."""
+        self._calls.clear()
+
+    def next_step(self) -> int:
+        """Return the number of the step of a call that begins now, where no turns are told."""
+        self.turns += not self._calls
+        return self.turns
 
 
 def objects_of(path: Path) -> Iterator[dict[str, Any] | None]:

@@ -92,12 +92,28 @@ def test_a_session_of_codex_becomes_turns_and_calls(tmp_path: Path) -> None:
     first = calls(found)[0]
     assert (first.first_line, first.last_line, first.bytes, first.lines) == (1, 20, 6, 1)
     assert first.asked == "sed -n '1,20p' src/a.py"
-    assert all(event.usage is None and event.time is None for event in found.events), "the stream does not tell"
+    assert calls(found) == list(found.events), "the stream tells no turns"
+    assert all(event.time is None for event in found.events)
 
 
 def test_a_command_that_was_killed_has_no_result(tmp_path: Path) -> None:
     found = read(tmp_path / "t", "codex", lines(command("i1", "sleep 99", ended=False)))
     assert [(event.result, event.bytes) for event in calls(found)] == [(NONE, None)]
+
+
+def test_a_command_that_a_phase_left_unanswered_keeps_nothing_waiting(tmp_path: Path) -> None:
+    values = [
+        *command("i1", "sleep 99", ended=False),
+        {"evolve_phase": "work"},
+        *command("i1", "a"),
+        *command("i2", "b"),
+    ]
+    found = read(tmp_path / "t", "codex", lines(values))
+    assert [(event.session, event.turn, event.result) for event in calls(found)] == [
+        (1, 1, NONE),
+        (2, 2, OK),
+        (2, 3, OK),
+    ]
 
 
 @pytest.mark.parametrize("adapter", ["claude-code", "codex"])

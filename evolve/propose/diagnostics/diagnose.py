@@ -28,6 +28,8 @@ _TOLD: Mapping[FindingKind, Callable[[Sequence[Event]], bool]] = {
     FindingKind.CACHE_BREAK: prompts.tells_cache,
     FindingKind.CACHE_MISS: prompts.tells_cache,
     FindingKind.PROMPT_GROWTH: prompts.tells_input,
+    FindingKind.READ_ONLY_STALL: looking.tells_turns,
+    FindingKind.MISSED_PARALLELISM: looking.tells_turns,
 }
 _SENTENCES: Mapping[FindingKind, str] = {
     FindingKind.CACHE_BREAK: "A turn lost what the turn before had in the prompt cache",
@@ -88,16 +90,12 @@ def diagnose(events: Sequence[Event], unreadable: int = 0) -> Diagnosis:
         unreadable: How many lines of the transcript could not be read.
 
     """
-    findings = tuple(finding for rule in _RULES.values() for finding in rule(events))
+    told = {kind for kind in FindingKind if kind not in _TOLD or _TOLD[kind](events)}
+    findings = tuple(finding for kind, rule in _RULES.items() if kind in told for finding in rule(events))
     found = Counter(finding.kind for finding in findings)
-    counts = {kind: found[kind] if _TOLD.get(kind, _always)(events) else None for kind in FindingKind}
-    return Diagnosis(counts, findings, unreadable)
+    return Diagnosis({kind: found[kind] if kind in told else None for kind in FindingKind}, findings, unreadable)
 
 
 def diagnose_transcript(transcript: Transcript) -> Diagnosis:
     """Return what a transcript shows."""
     return diagnose(transcript.events, transcript.unreadable)
-
-
-def _always(events: Sequence[Event]) -> bool:
-    return True

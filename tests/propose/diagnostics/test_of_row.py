@@ -42,7 +42,8 @@ def test_a_stored_transcript_is_diagnosed(tmp_path: Path) -> None:
 def test_what_a_transcript_cannot_show_is_unknown_and_not_nothing(tmp_path: Path) -> None:
     found = diagnosed(tmp_path, lines(CODEX), "codex")
     unknown = {kind for kind, count in found.counts.items() if count is None}
-    assert unknown == {FindingKind.CACHE_BREAK, FindingKind.CACHE_MISS, FindingKind.PROMPT_GROWTH}
+    usage = {FindingKind.CACHE_BREAK, FindingKind.CACHE_MISS, FindingKind.PROMPT_GROWTH}
+    assert unknown == usage | {FindingKind.READ_ONLY_STALL, FindingKind.MISSED_PARALLELISM}
     assert found.counts[FindingKind.TOOL_ERROR] == 2
 
 

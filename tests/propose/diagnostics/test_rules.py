@@ -158,7 +158,8 @@ MISSED: list[tuple[FindingKind, str, list[Event]]] = [
 
 
 def found(kind: FindingKind, events: Sequence[Event]) -> list[Finding]:
-    return [finding for finding in diagnose(events).findings if finding.kind is kind]
+    a_turn = Event(EventKind.TURN, 0, session=99)
+    return [finding for finding in diagnose([a_turn, *events]).findings if finding.kind is kind]
 
 
 @pytest.mark.parametrize(("kind", "why", "events", "size"), FOUND, ids=[f"{row[0]}: {row[1]}" for row in FOUND])
@@ -180,6 +181,12 @@ def test_every_kind_is_tried_from_both_sides() -> None:
 def test_growth_is_told_once_for_each_doubling() -> None:
     events = [used(turn, sent, 0) for turn, sent in enumerate([30_000, 59_000, 60_000, 90_000, 120_000, 121_000], 1)]
     assert [finding.turn for finding in found(K.PROMPT_GROWTH, events)] == [3, 5]
+
+
+def test_without_turns_nobody_knows_what_was_asked_at_once() -> None:
+    diagnosis = diagnose(reads(20))
+    assert diagnosis.counts[K.READ_ONLY_STALL] is diagnosis.counts[K.MISSED_PARALLELISM] is None
+    assert {finding.kind for finding in diagnosis.findings} == set()
 
 
 def test_counts_have_no_cap() -> None:

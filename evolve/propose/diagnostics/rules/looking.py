@@ -33,6 +33,11 @@ def calls_by_turn(events: Sequence[Event]) -> list[TurnCalls]:
     return [list(turns.values()) for turns in sessions.values()]
 
 
+def tells_turns(events: Sequence[Event]) -> bool:
+    """Whether a transcript tells its turns, and so which calls were made at once."""
+    return any(event.kind is EventKind.TURN for event in events)
+
+
 def read_only_stalls(events: Sequence[Event]) -> Iterator[Finding]:
     """Find runs of turns that only look."""
     for turns in calls_by_turn(events):
