@@ -79,7 +79,8 @@ class Diagnosis:
             times = "once" if self.counts[kind] == 1 else f"{self.counts[kind]:,} times"
             yield f"{_SENTENCES[kind]} ({kind}, {times}): in turn {first[kind].turn}, {first[kind].detail}."
         if self.unreadable:
-            yield f"{self.unreadable:,} lines of the transcript could not be read."
+            what = "line" if self.unreadable == 1 else "lines"
+            yield f"{self.unreadable:,} {what} of the transcript could not be read."
 
 
 def diagnose(events: Sequence[Event], unreadable: int = 0) -> Diagnosis:

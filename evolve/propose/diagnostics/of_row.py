@@ -7,6 +7,7 @@ from pathlib import Path
 from evolve.agents.transcript_events import Transcript
 from evolve.agents.transcripts import read_transcript
 from evolve.bench.reuse import stored_transcript
+from evolve.digest import sha256_file
 from evolve.errors import InputError
 from evolve.propose.diagnostics.diagnose import Diagnosis, diagnose_transcript
 from evolve.propose.diagnostics.step_digest import cut_digest, digest_lines
@@ -15,7 +16,7 @@ from evolve.records.row import Row
 
 
 def transcript_of(sweep_folder: Path, row: Row, adapter: str) -> Transcript | None:
-    """Return the events of a row's transcript; ``None`` where there is none that can be read.
+    """Return the events of a row's transcript; ``None`` where there is none that can be read, or it was changed.
 
     Args:
         sweep_folder: The sweep that holds the row; the transcript of a reused one may lie in the sweep beside it.
@@ -27,10 +28,17 @@ def transcript_of(sweep_folder: Path, row: Row, adapter: str) -> Transcript | No
         return None
     source = [sweep_folder.parent / Path(row.reused.sweep).name] if row.reused is not None else []
     for folder in (sweep_folder, *source):
-        transcript = read_transcript(stored_transcript(folder, row.transcript_sha256), adapter)
-        if transcript is not None:
-            return transcript
+        path = stored_transcript(folder, row.transcript_sha256)
+        if _holds(path, row.transcript_sha256):
+            return read_transcript(path, adapter)
     return None
+
+
+def _holds(path: Path, digest: str) -> bool:
+    try:
+        return sha256_file(path) == digest
+    except OSError:
+        return False
 
 
 def diagnosis_of(sweep_folder: Path, row: Row, adapter: str) -> Diagnosis | None:

@@ -33,7 +33,7 @@ def test_a_stored_transcript_is_diagnosed(tmp_path: Path) -> None:
     assert (found.counts[FindingKind.TOOL_ERROR], found.counts[FindingKind.CACHE_BREAK]) == (1, 0)
     assert found.lines(9) == [
         "A call failed (tool-error, once): in turn 3, Bash python -m pytest -q failed: Exit code 1 1 failed.",
-        "1 lines of the transcript could not be read.",
+        "1 line of the transcript could not be read.",
     ]
     assert found.lines(1) == found.lines(9)[:1]
     assert found.lines(0) == found.lines(-1) == []
@@ -60,6 +60,13 @@ def test_the_transcript_of_a_reused_row_is_found_where_it_was_measured(tmp_path:
     row = stored_row(tmp_path / "first", lines(CODEX))
     reused = row.model_copy(update={"reused": Reuse(sweep="first", row_sha256=digest_of("row"))})
     assert diagnosis_of(tmp_path / "second", reused, "codex") == diagnosis_of(tmp_path / "first", row, "codex")
+
+
+def test_a_transcript_that_was_changed_is_not_diagnosed(tmp_path: Path) -> None:
+    row = stored_row(tmp_path, lines(CODEX))
+    (path,) = tmp_path.glob("transcripts/*")
+    path.write_text(lines(CODEX[:-1]))
+    assert diagnosis_of(tmp_path, row, "codex") is None
 
 
 @pytest.mark.parametrize("split", [Split.SELECTION, Split.SEALED])
