@@ -127,7 +127,8 @@ def diagnose(start: Path) -> list[Diagnosis]:
     if workspace is not None:
         agents, unfit = _agents(workspace.spec)
         names = [agent.model for agent in agents.values() if isinstance(agent, ChatAgentSpec)]
-        diagnoses += [_model(workspace, name) for name in dict.fromkeys([*names, workspace.spec.proposer.model])]
+        names += [workspace.spec.proposer.model] if workspace.spec.proposer.model is not None else []
+        diagnoses += [_model(workspace, name) for name in dict.fromkeys(names)]
         for what, agent in agents.items():
             if not isinstance(agent, ChatAgentSpec):
                 diagnoses += _program(what, agent, workspace)
@@ -138,6 +139,8 @@ def diagnose(start: Path) -> list[Diagnosis]:
 def _agents(spec: WorkspaceSpec) -> tuple[dict[str, AgentSpec], list[Diagnosis]]:
     """Return the agents of the pair and of every declared comparator, and the comparators that cannot be made."""
     agents: dict[str, AgentSpec] = {"agent": spec.agent}
+    if spec.proposer.agent is not None:
+        agents["proposer.agent"] = spec.proposer.agent
     unfit = []
     for name in dict.fromkeys([*spec.arms, *spec.rivals, *spec.required]):
         try:

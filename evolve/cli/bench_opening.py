@@ -40,8 +40,16 @@ class Models:
         return self._built[name]
 
     def proposer(self) -> ChatModel:
-        """Return the model that reflects."""
-        return self.get(self._workspace.spec.proposer.model)
+        """Return the model that reflects.
+
+        Raises:
+            InputError: A program reflects, and no model.
+
+        """
+        name = self._workspace.spec.proposer.model
+        if name is None:
+            raise InputError("evolve.yaml: proposer.model: there is none; a program reflects", code="no-model")
+        return self.get(name)
 
     def close(self) -> None:
         """Close all of them."""

@@ -28,6 +28,7 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     from evolve.corpus.alike import near_duplicates
     from evolve.corpus.loading import load_corpus
     from evolve.corpus.selftest import check_corpus, leaking_skills, split_counts
+    from evolve.propose.prompts import templates_of
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
     from evolve.sandbox.host_box import HostBox
@@ -36,6 +37,7 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     workspace = here()
     corpus = load_corpus(workspace.corpus, expensive=include_expensive)
     skills, policy = workspace.skills(), workspace.policy()
+    templates_of(workspace)
     sandbox = choose_sandbox(unsafe_host=unsafe_host)
     require_containment(sandbox, needed=any(task.needs_containment for task in corpus.at_hand))
     grounds = Grounds(workspace, corpus, HostBox if unsafe_host else find_box)

@@ -10,6 +10,7 @@ from evolve.cli.decisions import decision_text
 from evolve.cli.output import table
 from evolve.files import write_atomic, writer_lock
 from evolve.generation.loop import GenerationLoop, report_path
+from evolve.generation.reflecting import check_proposer
 from evolve.generation.state import GenerationState
 from evolve.overlays import FrozenOverlay, overlay_diff
 from evolve.promote.apply import frozen_overlay
@@ -24,6 +25,7 @@ from evolve.workspace import Workspace
 def run_generation(bench: Bench, models: Models, state: GenerationState) -> None:
     """Run a generation to its end and write its report; the caller holds the lock."""
     repository = Repository(bench.workspace.root)
+    check_proposer(bench, state.record.request.operators or bench.workspace.spec.proposer.operators)
     GenerationLoop(bench, state, repository, models.proposer).run()
     evidence = evidence_of_generation(bench.workspace, state)
     diff = evidence_diff(bench.workspace, repository, evidence) if evidence else ""

@@ -73,12 +73,14 @@ def _manual(skill: str, source: Path) -> str:
 def _made(skill: str | None, operators: tuple[str, ...], options: RunOptions, *, as_json: bool) -> list[str]:
     from evolve.generation.candidates import Proposer, slots
     from evolve.generation.choose import choose_skill
+    from evolve.generation.reflecting import check_proposer
     from evolve.propose.store import store_overlay
 
     workspace = here()
     spec = workspace.spec.proposer
     made, refused = [], []
     with open_bench(workspace, as_json=as_json, options=options) as (bench, models):
+        check_proposer(bench, operators)
         chosen = choose_skill(bench, "by-hand", skill)
         bench.progress.note(f"skill: {chosen.skill.name} ({chosen.because})")
         proposer = Proposer(bench, chosen.skill, chosen.evidence, "by-hand", models.proposer, spec.temperature)

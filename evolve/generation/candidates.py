@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evolve.bench.arms import candidate_arm
 from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.errors import InputError
+from evolve.generation.reflecting import Knowledge, reflected
 from evolve.models.base import ChatModel, ModelFault, ModelTimeout
 from evolve.overlays import FrozenOverlay, apply_overlay, validate_overlay
 from evolve.propose.evidence import TrainEvidence, train_evidence
 from evolve.propose.operators import demonstrate, lesson, new_rules
-from evolve.propose.reflect import reflect
+from evolve.propose.reflection import ProposalRefused
 from evolve.records.kinds import Split
+from evolve.records.row import Usage
 from evolve.skills import Skill
 
 MAX_LESSON_ROUNDS = 3
@@ -36,7 +38,19 @@ class Slot:
 
 @dataclass(frozen=True)
 class Proposer:
-    """What operators work with: the incumbent, its train evidence, a bench for train cells, and a model."""
+    """What operators work with: the incumbent, its train evidence, a bench for train cells, and who reflects.
+
+    Args:
+        bench: Measures train cells, and knows the workspace.
+        skill: The incumbent.
+        evidence: Its train evidence.
+        context: What sweeps are named after.
+        model: Builds the model that reflects, where no program does.
+        temperature: Its temperature.
+        knowledge: What a proposer is told beside the train evidence.
+        used: Told what each reflection used, refused ones included.
+
+    """
 
     bench: Bench
     skill: Skill
@@ -44,6 +58,8 @@ class Proposer:
     context: str
     model: Callable[[], ChatModel]
     temperature: float
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    used: Callable[[Usage], None] = lambda _: None
 
     def propose(self, slot: Slot) -> FrozenOverlay:
         """Make one proposal and validate it.
@@ -66,14 +82,22 @@ class Proposer:
                 body = apply_overlay(self.skill, self._learn()).body
                 return demonstrate(self.skill, self.evidence, body, "lesson+demonstrate")
             case "reflect":
-                try:
-                    return reflect(
-                        self.skill, self.evidence, self.model(), temperature=self.temperature, number=slot.number
-                    )
-                except (ModelFault, ModelTimeout) as error:
-                    raise InputError(f"the model failed: {error.message}", code="proposer-failed") from error
+                return self._reflect(slot.number)
             case _:
                 raise InputError(f"no operator named {slot.operator!r}", code="no-operator")
+
+    def _reflect(self, number: int) -> FrozenOverlay:
+        try:
+            made = reflected(
+                self.bench, self.skill, self.evidence, self.model, self.temperature, number, self.knowledge
+            )
+        except ProposalRefused as refusal:
+            self.used(refusal.usage)
+            raise
+        except (ModelFault, ModelTimeout) as error:
+            raise InputError(f"the model failed: {error.message}", code="proposer-failed") from error
+        self.used(made.usage)
+        return made.overlay
 
     def _learn(self) -> FrozenOverlay:
         """Add the rules that failed checks state until the train failures stop changing."""

@@ -30,10 +30,12 @@ class TrainFailure:
 
 @dataclass(frozen=True)
 class TrainEvidence:
-    """The train tasks of a skill and where the incumbent failed on them."""
+    """The train tasks of a skill, where the incumbent failed on them, and the rows with the sweep that holds them."""
 
     tasks: tuple[LoadedTask, ...]
     failures: tuple[TrainFailure, ...]
+    rows: tuple[Row, ...] = ()
+    sweep: Path | None = None
 
     def digest(self) -> str:
         """Return the digest of what the operators saw."""
@@ -72,4 +74,4 @@ def train_evidence(corpus: Corpus, skill: str, rows: Sequence[Row], sweep: Path)
         path = stored_reply(sweep, row.reply_sha256) if row.reply_sha256 else None
         reply = path.read_text(encoding="utf-8") if path and path.exists() else ""
         failures.append(TrainFailure(task.id, example.user, reply, example.reply, failed_rule(task, row)))
-    return TrainEvidence(tasks=tuple(tasks.values()), failures=tuple(failures))
+    return TrainEvidence(tuple(tasks.values()), tuple(failures), tuple(rows), sweep)

@@ -1,17 +1,24 @@
-"""The reflecting operator: a model reads train failures and rewrites the skill's body."""
+"""The reflecting operator over a chat model: it reads train failures and rewrites the skill's body."""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
-from evolve.models.base import ChatModel, ChatRequest, Message
-from evolve.overlays import FrozenOverlay
+from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message
+from evolve.propose.bundle.quoting import one_line
 from evolve.propose.evidence import TrainEvidence, TrainFailure
 from evolve.propose.operators import overlay_of_body
+from evolve.propose.prompts import Templates
+from evolve.propose.reflection import ProposalRefused, Reflection
 from evolve.protected import BEGIN, END, protected_passages
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
+from evolve.records.row import Usage
+from evolve.records.workspace import Price
 from evolve.redact import redact
 from evolve.skills import Skill, split_frontmatter
 
@@ -21,15 +28,15 @@ MAX_OUTPUT_TOKENS = 320
 MIN_BODY_CHARS = 40
 MAX_BODY_CHARS = 8_000
 WALL_S = 300
-TEMPLATES = "templates"
+MORE_SHOWN = 3
 
 
-def _render(name: str, **values: object) -> str:
-    import jinja2
+@dataclass(frozen=True)
+class More:
+    """What else a chat model is told, where there is anything to tell: hints from runs, and ideas that were refused."""
 
-    loader = jinja2.PackageLoader("evolve.propose", TEMPLATES)
-    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    return environment.get_template(name).render(**values).strip()
+    hints: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def shown_failures(evidence: TrainEvidence, number: int) -> list[TrainFailure]:
@@ -39,15 +46,28 @@ def shown_failures(evidence: TrainEvidence, number: int) -> list[TrainFailure]:
     return (failures[start:] + failures[:start])[:FAILURES_SHOWN]
 
 
-def reflection_messages(skill: Skill, failures: list[TrainFailure]) -> tuple[Message, ...]:
+def reflection_messages(
+    skill: Skill, failures: list[TrainFailure], templates: Templates | None = None, more: More | None = None
+) -> tuple[Message, ...]:
     """Return the conversation: what to do, one worked improvement from another domain, and this skill."""
+    render = (templates or Templates()).render
     clipped = [TrainFailure(f.task, f.user, f.reply[:REPLY_CHARS_SHOWN].strip(), f.correct, f.rule) for f in failures]
+    asked = render("reflect_user.j2", body=skill.body, failures=clipped, marks=_marks_of(skill))
     return (
-        Message("system", _render("reflect_system.j2")),
-        Message("user", _render("reflect_example_user.j2")),
-        Message("assistant", _render("reflect_example_assistant.j2")),
-        Message("user", _render("reflect_user.j2", body=skill.body, failures=clipped, marks=_marks_of(skill))),
+        Message("system", render("reflect_system.j2")),
+        Message("user", render("reflect_example_user.j2")),
+        Message("assistant", render("reflect_example_assistant.j2")),
+        Message("user", "\n\n".join(part for part in (asked, _told_more(render, more or More())) if part)),
     )
+
+
+def _told_more(render: Callable[..., str], more: More) -> str:
+    if more == More():
+        return ""
+    hints, refused = (
+        [one_line(text, REPLY_CHARS_SHOWN) for text in texts[:MORE_SHOWN]] for texts in (more.hints, more.refused)
+    )
+    return render("reflect_more.j2", hints=hints, refused=refused)
 
 
 def _marks_of(skill: Skill) -> tuple[str, str] | None:
@@ -71,19 +91,38 @@ def cleaned_body(reply: str) -> str:
 
 
 def reflect(
-    skill: Skill, evidence: TrainEvidence, model: ChatModel, *, temperature: float, number: int
-) -> FrozenOverlay:
+    skill: Skill,
+    evidence: TrainEvidence,
+    model: ChatModel,
+    *,
+    temperature: float,
+    number: int,
+    templates: Templates | None = None,
+    more: More | None = None,
+    price: Price | None = None,
+) -> Reflection:
     """Ask a model for a better body.
 
+    Args:
+        skill: The incumbent.
+        evidence: Its train failures.
+        model: Who is asked.
+        temperature: Its temperature.
+        number: The number of this reflection, from 0; each begins at another failure.
+        templates: The prompts.
+        more: What else it is told.
+        price: What it charges; without one the cost is unknown.
+
     Raises:
-        InputError: There is no failure to reflect on, or the reply is unusable.
+        InputError: There is no failure to reflect on, or the proposal equals the incumbent.
+        ProposalRefused: The reply is unusable.
         ModelFault: The model failed.
 
     """
     failures = shown_failures(evidence, number)
     if not failures:
         raise InputError("no train task failed; there is nothing to reflect on", code="nothing-to-add")
-    messages = reflection_messages(skill, failures)
+    messages = reflection_messages(skill, failures, templates, more)
     request = ChatRequest(
         messages=messages,
         max_output_tokens=MAX_OUTPUT_TOKENS,
@@ -91,8 +130,9 @@ def reflect(
         seed=number + 1,
         wall_s=WALL_S,
     )
-    body = cleaned_body(model.complete(request).text)
-    quoted = tuple(failure.task for failure in failures)
+    started = time.monotonic()
+    reply = model.complete(request)
+    usage = usage_of(reply, price, time.monotonic() - started)
     spec = OverlaySpec(
         schema_id=OVERLAY_SCHEMA,
         skills=(skill.name,),
@@ -102,6 +142,25 @@ def reflect(
         model=str(model.identity.get("name")),
         prompt_sha256=sha256_json([[message.role, message.content] for message in messages]),
         evidence_sha256=evidence.digest(),
-        worked_examples=quoted,
+        worked_examples=tuple(failure.task for failure in failures),
     )
-    return overlay_of_body(skill, body, spec)
+    try:
+        return Reflection(overlay_of_body(skill, cleaned_body(reply.text), spec), usage)
+    except InputError as error:
+        raise ProposalRefused(error.message, usage=usage, code=error.code) from error
+
+
+def usage_of(reply: ChatReply, price: Price | None, wall_s: float) -> Usage:
+    """Return what one reply used; what nobody reported, or nobody knows the price of, is unknown."""
+    told, cached, written = reply.input_tokens, reply.cached_input_tokens, reply.output_tokens
+    cost = 0 if price is not None and price.free else None
+    if price is not None and cost is None and told is not None and written is not None:
+        cost = price.micros(told, cached or 0, written)
+    return Usage(
+        input_tokens=told,
+        cached_input_tokens=cached,
+        output_tokens=written,
+        api_calls=1,
+        cost_usd_micros=cost,
+        session_ms=round(wall_s * 1000),
+    )

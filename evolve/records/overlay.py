@@ -22,6 +22,8 @@ class OverlaySpec(Record):
     operator: Operator = "manual"
     parents: tuple[Digest, ...] = Field(default=(), description="Fingerprints or overlays it was made from.")
     rationale: Annotated[str, StringConstraints(max_length=4000)] = ""
+    expected_effect: Annotated[str, StringConstraints(max_length=1000)] = ""
+    risks: tuple[Annotated[str, StringConstraints(max_length=1000)], ...] = Field(default=(), max_length=10)
     model: str | None = None
     prompt_sha256: Digest | None = None
     evidence_sha256: Digest | None = None

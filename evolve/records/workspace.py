@@ -7,7 +7,16 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from evolve.records.agent import CHAT, DESCRIBED, PROGRAM, SUBJECT, AgentSpec, ChatAgentSpec, EnvironmentName
+from evolve.records.agent import (
+    CHAT,
+    DESCRIBED,
+    PROGRAM,
+    SUBJECT,
+    AgentSpec,
+    ChatAgentSpec,
+    EnvironmentName,
+    ProgramSpec,
+)
 from evolve.records.arm import RESERVED_ARMS, SHIPPED_ARMS, ArmSpec
 from evolve.records.base import Identifier, Record
 from evolve.records.checks import RelativePath
@@ -62,9 +71,15 @@ ModelSpec = Annotated[LocalModelSpec | HttpModelSpec, Field(discriminator="kind"
 
 
 class ProposerSpec(Record):
-    """The model that reflects on failures, and which operators a generation tries."""
+    """Who reflects on failures, a model or a program, and which operators a generation tries."""
 
-    model: Identifier
+    model: Identifier | None = Field(default=None, description="A model of models; or agent.")
+    agent: AgentSpec | None = Field(
+        default=None, description="A program that reads the evidence and edits the skill, in a box; or model."
+    )
+    templates: RelativePath | None = Field(
+        default=None, description="A folder with templates that replace those of the package of the same name."
+    )
     temperature: float = Field(default=0.7, ge=0, le=2)
     operators: tuple[Literal["demonstrate", "lesson", "lesson+demonstrate", "reflect"], ...] = (
         "demonstrate",
@@ -73,6 +88,21 @@ class ProposerSpec(Record):
         "reflect",
     )
     reflections: int = Field(default=1, ge=1, le=50, description="Proposals that reflect makes a generation.")
+
+    @property
+    def program(self) -> ProgramSpec | None:
+        """The program that reflects, if it is one."""
+        return self.agent if isinstance(self.agent, ProgramSpec) else None
+
+    @model_validator(mode="after")
+    def _one_of_model_and_agent(self) -> Self:
+        if (self.model is None) == (self.agent is None):
+            raise ValueError("give either model or agent")
+        if isinstance(self.agent, ChatAgentSpec):
+            raise ValueError("agent: a chat model edits no files; say it as model")
+        if self.program is not None and (self.program.replay or self.program.record):
+            raise ValueError("agent: a proposer is neither recorded nor replayed")
+        return self
 
 
 class WorkspaceSpec(Record):
@@ -139,7 +169,8 @@ class WorkspaceSpec(Record):
     @model_validator(mode="after")
     def _models_are_declared(self) -> Self:
         chats = {"agent": self.agent.model} if isinstance(self.agent, ChatAgentSpec) else {}
-        chats["proposer"] = self.proposer.model
+        if self.proposer.model is not None:
+            chats["proposer"] = self.proposer.model
         for name in self.arms:
             agent = self.agent_of(name)
             if isinstance(agent, ChatAgentSpec):

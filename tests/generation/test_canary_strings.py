@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evolve.models.base import ChatRequest
-from evolve.propose.reflect import _render
+from evolve.propose.prompts import Templates
 from tests.conftest import CommandLine
 from tests.worlds import ScriptedModel, follow_the_skill, git
 
@@ -29,7 +29,7 @@ def plant(root: Path, split: str) -> list[str]:
 
 
 def of_the_proposer(model: ScriptedModel) -> list[ChatRequest]:
-    system = _render("reflect_system.j2")
+    system = Templates().render("reflect_system.j2")
     return [request for request in model.requests if request.messages[0].content == system]
 
 

@@ -30,7 +30,7 @@ def evidence_of(count: int, reply: str = "wrong") -> TrainEvidence:
 
 def test_the_model_sees_the_body_and_train_failures_and_its_reply_is_the_new_body() -> None:
     model = FakeModel(BETTER)
-    overlay = reflect(SKILL, evidence_of(5), model, temperature=0.5, number=1)
+    overlay = reflect(SKILL, evidence_of(5), model, temperature=0.5, number=1).overlay
     assert apply_overlay(SKILL, overlay).body == BETTER
     request = model.requests[0]
     assert [message.role for message in request.messages] == ["system", "user", "assistant", "user"]

@@ -1,0 +1,1 @@
+"""The evidence bundle: what a proposer may see, as files."""

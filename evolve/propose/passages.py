@@ -1,0 +1,179 @@
+"""A skill's body as passages: the smallest pieces of text that can be taken or left on their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from evolve.protected import BEGIN, END
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_NUMBER = re.compile(r"^\d{1,9}[.)][ \t]+(?=\S)")
+_BULLET = re.compile(r"^[-*+][ \t]+(?=\S)")
+_EXAMPLE = re.compile(r"^(?:User|Input)[ \t]*:", re.IGNORECASE)
+
+
+class Kind(Enum):
+    """What a passage is."""
+
+    HEADING = "heading"
+    NUMBERED = "numbered item"
+    BULLET = "bullet"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage: what it is, its text without a number, and whether a blank line stands before it."""
+
+    kind: Kind
+    text: str
+    apart: bool = True
+
+    @cached_property
+    def key(self) -> str:
+        """What tells it from other passages, whatever its number, spacing and case."""
+        return f"{self.kind.value}: {' '.join(self.text.split()).casefold()}"
+
+    @property
+    def level(self) -> int:
+        """The level of a heading; 0 for what is none."""
+        if self.kind is not Kind.HEADING:
+            return 0
+        marks = len(self.text.lstrip()) - len(self.text.lstrip().lstrip("#"))
+        return marks or (1 if self.text.rstrip().endswith("=") else 2)
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it is."""
+        return resident_tokens(self.text)
+
+
+def resident_tokens(text: str) -> int:
+    """Return about how many tokens a text is: a quarter of its UTF-8 bytes, at least one for each word."""
+    return max(len(text.encode("utf-8")) // 4, len(text.split()))
+
+
+@dataclass(frozen=True)
+class _Block:
+    kind: Kind
+    start: int
+    end: int
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # Only where blocks begin and end is asked, not what stands in them.
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
+
+
+def _blocks(body: str) -> Iterator[_Block]:
+    """Yield the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0."""
+    listed = Kind.TEXT
+    for token in _parser().parse(body):
+        if token.map is None or token.nesting < 0:
+            continue
+        if token.level == 0 and token.type.endswith("list_open"):
+            listed = Kind.NUMBERED if token.type.startswith("ordered") else Kind.BULLET
+        elif token.level == 1 and token.type == "list_item_open":
+            yield _Block(listed, *token.map)
+        elif token.level == 0:
+            yield _Block(Kind.HEADING if token.type == "heading_open" else Kind.TEXT, *token.map)
+
+
+def _joined(blocks: Iterable[_Block], lines: Sequence[str]) -> list[_Block]:
+    """Join what must not be parted: a protected passage, a worked example, and what a line announces with a colon."""
+    found: list[_Block] = []
+    open_mark = open_example = False
+    for block in blocks:
+        text = "\n".join(lines[block.start : block.end])
+        begins_mark = BEGIN in text and not open_mark
+        announced = bool(found) and found[-1].kind is not Kind.HEADING and _announces(found[-1], lines)
+        new_example = bool(_EXAMPLE.match(text))
+        goes_on = open_mark or (open_example and not new_example and block.kind is not Kind.HEADING and not begins_mark)
+        goes_on = goes_on or (announced and not begins_mark and block.kind is Kind.TEXT and not new_example)
+        if goes_on:
+            found[-1] = _Block(found[-1].kind, found[-1].start, block.end)
+        else:
+            found.append(block)
+            open_example = new_example
+        open_mark = (open_mark or begins_mark) and text.rfind(END) <= text.rfind(BEGIN)
+    return found
+
+
+def _announces(block: _Block, lines: Sequence[str]) -> bool:
+    kept = [line for line in lines[block.start : block.end] if line.strip()]
+    return bool(kept) and kept[-1].rstrip().endswith(":")
+
+
+def _outdented(lines: Sequence[str]) -> list[str]:
+    """Return lines with as much less indentation as the first one has."""
+    indent = len(lines[0]) - len(lines[0].lstrip(" "))
+    return [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines]
+
+
+@lru_cache(maxsize=512)
+def passages_of(body: str) -> tuple[Passage, ...]:
+    """Split a body into its passages: headings, list items, worked examples, and paragraphs with what they announce.
+
+    A fenced block, and what stands between the marks of a protected passage, is never split.
+    """
+    text = body.replace("\r\n", "\n").strip()
+    lines = text.split("\n")
+    found = []
+    for block in _joined(_blocks(text), lines):
+        piece = "\n".join(_outdented(lines[block.start : block.end])).rstrip()
+        mark = {Kind.NUMBERED: _NUMBER, Kind.BULLET: _BULLET}.get(block.kind)
+        match = mark.match(piece) if mark else None
+        apart = block.start == 0 or not lines[block.start - 1].strip()
+        found.append(Passage(block.kind, piece[match.end() :] if match else piece, apart))
+    return tuple(found)
+
+
+def body_of(passages: Iterable[Passage]) -> str:
+    """Join passages into a body; numbered items that follow one another are numbered anew."""
+    lines: list[str] = []
+    number = 0
+    before: Passage | None = None
+    for passage in passages:
+        number = number + 1 if passage.kind is Kind.NUMBERED else 0
+        mark = {Kind.NUMBERED: f"{number}. ", Kind.BULLET: "- "}.get(passage.kind, "")
+        if before is not None and (passage.apart or _stands_apart(before, passage)):
+            lines.append("")
+        lines.append(mark + passage.text)
+        before = passage
+    return "\n".join(lines)
+
+
+def _stands_apart(before: Passage, passage: Passage) -> bool:
+    """Whether a passage would run into the one before it without a blank line between them."""
+    return passage.kind is Kind.TEXT and before.kind is not Kind.HEADING
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A passage with the headings that it stands under, outermost first."""
+
+    passage: Passage
+    under: tuple[Passage, ...]
+
+
+def placed(passages: Iterable[Passage]) -> list[Placed]:
+    """Return passages with the headings that they stand under; a heading stands under those above its level."""
+    path: list[Passage] = []
+    found = []
+    for passage in passages:
+        if passage.kind is Kind.HEADING:
+            path = [heading for heading in path if heading.level < passage.level]
+        found.append(Placed(passage, tuple(path)))
+        if passage.kind is Kind.HEADING:
+            path.append(passage)
+    return found

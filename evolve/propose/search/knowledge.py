@@ -1,0 +1,121 @@
+"""What a search knows: its candidates, what each cell scored, and what that says of every edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from evolve.propose.edits import Edit
+from evolve.propose.search.pareto import frontier
+from evolve.propose.search.task_scores import TaskScores
+from evolve.records.search import Checkpoint, Seen, Tried
+from evolve.stats.additive import AdditiveModel, CellScore, added
+
+INCUMBENT = "incumbent"
+
+
+class Knowledge:
+    """Candidates and scores, and the additive model of them."""
+
+    def __init__(self, state: Checkpoint) -> None:
+        self.candidates = {candidate.id: candidate for candidate in state.candidates}
+        self.edit_tokens = dict(state.edit_tokens)
+        self.edit_slots = dict(state.edit_slots)
+        self.model = AdditiveModel(state.tasks)
+        self.seen: list[Seen] = []
+        self._price = state.settings.token_price
+        self._scores = TaskScores(state.tasks)
+        self._scores.know(INCUMBENT)
+        self._parents: dict[str, int] | None = None
+        self._by_edits = {frozenset(c.edits): c.id for c in state.candidates}
+        # Edits are known in the order in which they were heard of, so that a restored search computes alike.
+        self.model.know(self.edit_tokens)
+        batch: list[Seen] = []
+        for seen in state.seen:
+            if batch and seen.batch != batch[0].batch:
+                self.observe(batch)
+                batch = []
+            batch.append(seen)
+        if batch:
+            self.observe(batch)
+
+    def add(self, candidate: Tried, edits: Sequence[Edit]) -> None:
+        """Take a candidate in."""
+        self.candidates.setdefault(candidate.id, candidate)
+        self._by_edits.setdefault(frozenset(candidate.edits), candidate.id)
+        for edit in edits:
+            self.edit_tokens.setdefault(edit.id, edit.tokens)
+            self.edit_slots.setdefault(edit.id, tuple(sorted(edit.slots)))
+        self.model.know(candidate.edits)
+
+    def with_edits(self, edits: Iterable[str]) -> str | None:
+        """Return the candidate that has these edits and no others, if there is one."""
+        return self._by_edits.get(frozenset(edits))
+
+    def observe(self, batch: Sequence[Seen]) -> None:
+        """Take the scores of one whole batch in."""
+        self.seen += batch
+        cells = []
+        for seen in batch:
+            edits = () if seen.candidate is None else self.candidates[seen.candidate].edits
+            for task, score in zip(seen.tasks, seen.scores, strict=True):
+                if score is None:
+                    continue
+                cells.append(CellScore(task, edits, score))
+                self._scores.add(seen.candidate or INCUMBENT, task, score)
+        if cells:
+            self.model.observe(cells)
+        self._parents = None
+
+    def worth_taking(self, effects: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the edits whose effect pays for their tokens; of those in conflict, the one that pays most."""
+        worth = {edit: effect - self._price * self.edit_tokens[edit] for edit, effect in effects.items()}
+        paying = sorted((-value, edit) for edit, value in worth.items() if value > 0)
+        taken: set[str] = set()
+        chosen = set()
+        for _, edit in paying:
+            slots = self.edit_slots[edit]
+            if not taken.intersection(slots):
+                taken.update(slots)
+                chosen.add(edit)
+        return tuple(edit for edit in self.edit_tokens if edit in chosen)
+
+    def value(self, candidate: Tried) -> float:
+        """Return what a candidate is expected to earn over the incumbent, less the price of its text."""
+        return added(self.model.means(), candidate.edits) - self._price * candidate.tokens
+
+    def ranked(self, names: Sequence[str], *, positive: bool = False) -> list[str]:
+        """Return candidates by their value, the best first, each once; with ``positive``, those above the incumbent."""
+        means = self.model.means()
+        found = {name: self.candidates[name] for name in names}
+        values = {name: added(means, one.edits) - self._price * one.tokens for name, one in found.items()}
+        able = [name for name in values if values[name] > 0 or not positive]
+        return sorted(able, key=lambda name: (-values[name], found[name].tokens, name))
+
+    def chance_better(self, candidate: Tried) -> float | None:
+        """Return the probability that a candidate is better than its first parent; ``None`` if nothing was measured."""
+        if not self.seen:
+            return None
+        parent = self.candidates.get(candidate.parents[0]) if candidate.parents else None
+        before = parent.edits if parent else ()
+        new = [edit for edit in candidate.edits if edit not in before]
+        gone = [edit for edit in before if edit not in candidate.edits]
+        return self.model.chance_above(new, gone)
+
+    def parents(self) -> dict[str, int]:
+        """Return who may be proposed from, with weights: the frontier over scores by task and resident tokens.
+
+        A score by task is the mean of what was measured, drawn towards what the model expects of the candidate.
+        """
+        if not self.seen:
+            return {INCUMBENT: 1}
+        if self._parents is None:
+            self._parents = self._frontier()
+        return self._parents
+
+    def _frontier(self) -> dict[str, int]:
+        means = self.model.means()
+        names = self._scores.names
+        measured = [self.candidates.get(name) for name in names]
+        effects = [0.0 if one is None else added(means, one.edits) for one in measured]
+        scores = self._scores.drawn_towards(list(self.model.base().values()), effects)
+        return frontier(names, scores, [0 if one is None else one.tokens for one in measured])

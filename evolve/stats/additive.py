@@ -1,0 +1,165 @@
+"""An additive model of scores: what each part of a text adds, learnt from all texts that hold it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ROOM = 64
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """Standard deviations, in units of the score: of one cell, and of what is not known yet.
+
+    Args:
+        noise: Of a cell's score about its expectation; at most 0.5 for pass or fail.
+        effect: Of what one part adds.
+        task: Of how hard tasks are.
+        batch: Of how batches differ, as by drift of a provider.
+        intercept: Of the mean score of the text without any of the parts.
+
+    """
+
+    noise: float = 0.45
+    effect: float = 0.06
+    task: float = 0.15
+    batch: float = 0.05
+    intercept: float = 0.5
+
+
+@dataclass(frozen=True)
+class CellScore:
+    """The score of one cell, from 0 to 1, with the parts that its text held."""
+
+    task: str
+    parts: Sequence[str]
+    score: float
+
+
+@dataclass
+class AdditiveModel:
+    """Bayesian linear regression: score = intercept + task + batch + what each part adds + noise.
+
+    All priors are normal with mean 0, so that the posterior is normal and exact (Bishop, Pattern Recognition and
+    Machine Learning, 2006, section 3.3). Where every text holds some of the parts, each cell says something about all
+    of them, as in a factorial experiment (Fisher, The Design of Experiments, 1935, chapter VI).
+
+    Args:
+        tasks: All tasks that may come.
+        spreads: The standard deviations of everything.
+
+    """
+
+    tasks: Sequence[str]
+    spreads: Spreads = field(default_factory=Spreads)
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        self._np = np
+        self._task = {task: number + 1 for number, task in enumerate(self.tasks)}
+        self._part: dict[str, int] = {}
+        self._size = 1 + len(self._task)
+        prior = [1 / self.spreads.intercept**2, *[1 / self.spreads.task**2] * len(self._task)]
+        self._precision = np.diag(np.array(prior))
+        self._target = np.zeros(self._size)
+        self._solved: tuple[Floats, Floats] | None = None
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts that it knows of, in the order of :meth:`means`."""
+        return list(self._part)
+
+    def know(self, parts: Iterable[str]) -> None:
+        """Take parts in that no cell was measured with yet."""
+        np = self._np
+        for part in parts:
+            if part in self._part:
+                continue
+            if self._size == len(self._target):
+                room = self._size + ROOM
+                precision, target = np.zeros((room, room)), np.zeros(room)
+                precision[: self._size, : self._size] = self._precision[: self._size, : self._size]
+                target[: self._size] = self._target[: self._size]
+                self._precision, self._target = precision, target
+            self._part[part] = self._size
+            self._precision[self._size, self._size] = 1 / self.spreads.effect**2
+            self._size += 1
+            self._solved = None
+
+    def observe(self, cells: Sequence[CellScore]) -> None:
+        """Learn from the cells of one whole batch; what they have in common says nothing about any part."""
+        np = self._np
+        for cell in cells:
+            self.know(cell.parts)
+        design = np.zeros((len(cells), self._size))
+        for number, cell in enumerate(cells):
+            design[number, [0, self._task[cell.task], *(self._part[part] for part in cell.parts)]] = 1.0
+        scores = np.array([cell.score for cell in cells])
+        noise, batch = self.spreads.noise**2, self.spreads.batch**2
+        # The batch's effect is integrated out: the inverse of noise * I + batch * 11' (Sherman and Morrison, 1950).
+        common = batch / (noise + len(cells) * batch)
+        column_sums = design.sum(axis=0)
+        inner = design.T @ design - common * np.outer(column_sums, column_sums)
+        self._precision[: self._size, : self._size] += inner / noise
+        self._target[: self._size] += (design.T @ scores - common * column_sums * scores.sum()) / noise
+        self._solved = None
+
+    def _posterior(self) -> tuple[Floats, Floats]:
+        """Return the posterior mean, and the upper Cholesky factor of its precision."""
+        if self._solved is None:
+            from scipy.linalg.lapack import dpotrf, dpotrs
+
+            upper, _ = dpotrf(self._precision[: self._size, : self._size], lower=0, clean=0)
+            mean, _ = dpotrs(upper, self._target[: self._size], lower=0)
+            self._solved = mean, upper
+        return self._solved
+
+    def _of_parts(self, values: Floats) -> dict[str, float]:
+        start = 1 + len(self._task)
+        return dict(zip(self._part, values[start : self._size].tolist(), strict=True))
+
+    def means(self) -> dict[str, float]:
+        """Return the posterior mean of what each part adds."""
+        return self._of_parts(self._posterior()[0])
+
+    def base(self) -> dict[str, float]:
+        """Return the expected score of each task without any of the parts."""
+        mean = self._posterior()[0]
+        return {task: float(mean[0] + mean[column]) for task, column in self._task.items()}
+
+    def draw(self, normal: Callable[[], float]) -> dict[str, float]:
+        """Return one draw of what all parts add from the posterior; ``normal`` gives standard normal numbers."""
+        from scipy.linalg.lapack import dtrtrs
+
+        mean, upper = self._posterior()
+        deviates = self._np.array([normal() for _ in range(self._size)])
+        apart, _ = dtrtrs(upper, deviates, lower=0)
+        return self._of_parts(mean + apart)
+
+    def chance_above(self, parts: Iterable[str], instead_of: Iterable[str] = ()) -> float:
+        """Return the posterior probability that some parts add more than others in their place."""
+        from scipy.linalg.lapack import dtrtrs
+
+        mean, upper = self._posterior()
+        contrast = self._np.zeros(self._size)
+        for sign, names in ((1.0, parts), (-1.0, instead_of)):
+            for name in names:
+                contrast[self._part[name]] += sign
+        scaled, _ = dtrtrs(upper, contrast, lower=0, trans=1)
+        spread = math.sqrt(float(scaled @ scaled))
+        return 0.5 if spread == 0.0 else 0.5 * math.erfc(-float(contrast @ mean) / spread / math.sqrt(2))
+
+
+def added(effects: Mapping[str, float], parts: Iterable[str]) -> float:
+    """Return what some parts add together."""
+    return sum(effects[part] for part in parts)
