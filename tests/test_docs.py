@@ -96,3 +96,14 @@ def test_the_limits_of_a_bundle_are_the_true_ones() -> None:
     assert f"{FILE_BYTES // KIB} KiB a file, {BUNDLE_BYTES // KIB // KIB} MiB a bundle" in text
     assert f"are at most {MOST_CELLS}:" in text and f"at most {SKILL_FILES} text files" in text
     assert f"under {MIN_BODY_CHARS} or over {MAX_BODY_CHARS:,} characters" in text
+
+
+def test_the_table_of_diagnostics_is_the_true_one() -> None:
+    from evolve.propose.diagnostics.finding import FindingKind
+    from evolve.propose.diagnostics.thresholds import THRESHOLDS
+
+    text = (ROOT / "docs/diagnostics.md").read_text()
+    rows = [f"| `{one.name}` | `{one.of}` | {one.value:,} {one.unit} | {one.reason} |" for one in THRESHOLDS]
+    header = "| threshold | of | value | why |\n| --- | --- | --- | --- |\n"
+    assert text.split(header)[1].split("\n\n")[0].split("\n") == rows
+    assert re.findall(r"^\| `([a-z-]+)` \|(?! `)", text, re.MULTILINE) == [kind.value for kind in FindingKind]

@@ -64,13 +64,15 @@ def _markdown(workspace: Workspace, what: str | None) -> str:
     from evolve.generation.state import open_generation
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
+    from evolve.propose.diagnostics.columns import diagnostics_table, sweep_diagnostics
     from evolve.records.base import read_json
     from evolve.records.plan import Plan
     from evolve.report.markdown import generation_report, promotion_report, sweep_report
 
     kind, folder = _found(workspace, what)
     if kind == "sweep":
-        return sweep_report(read_json(Plan, folder / PLAN_FILE), tuple(counted_rows(folder)))
+        plan, rows = read_json(Plan, folder / PLAN_FILE), tuple(counted_rows(folder))
+        return sweep_report(plan, rows, diagnostics_table(sweep_diagnostics(folder, plan, rows)))
     repository = Repository(workspace.root)
     if kind == "promotion":
         evidence = read_evidence(folder)
@@ -81,6 +83,24 @@ def _markdown(workspace: Workspace, what: str | None) -> str:
 
 
 def _json(workspace: Workspace, what: str | None) -> str:
-    files = {"generation": "generation.json", "sweep": "plan.json", "promotion": "promotion.json"}
+    files = {"generation": "generation.json", "promotion": "promotion.json"}
     kind, folder = _found(workspace, what)
+    if kind == "sweep":
+        return _sweep_json(folder)
     return (folder / files[kind]).read_text(encoding="utf-8")
+
+
+def _sweep_json(folder: Path) -> str:
+    """Return the plan of a sweep, and beside it what its transcripts show."""
+    import json
+
+    from evolve.bench.books import PLAN_FILE
+    from evolve.bench.measured import counted_rows
+    from evolve.propose.diagnostics.columns import sweep_diagnostics
+    from evolve.records.base import read_json
+    from evolve.records.plan import Plan
+
+    plan = read_json(Plan, folder / PLAN_FILE)
+    columns = sweep_diagnostics(folder, plan, counted_rows(folder))
+    value = {**plan.json_value(), "diagnostics": [column.json_value() for column in columns]}
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)

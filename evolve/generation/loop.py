@@ -38,6 +38,8 @@ from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.foresee import next_look_hopeless
 from evolve.promote.git import Repository
 from evolve.propose.archive import add_to_archive, read_archive, read_learnings
+from evolve.propose.bundle.build import Readers
+from evolve.propose.diagnostics import diagnosis_of, digest_of_transcript
 from evolve.propose.evidence import TrainEvidence
 from evolve.propose.learnings import relevant
 from evolve.records.base import read_json
@@ -226,7 +228,10 @@ class GenerationLoop:
             model=self.proposer_model,
             temperature=spec.temperature,
             budget=self._proposer_budget(),
-            knowledge=Knowledge(told=relevant(read_learnings(workspace), skill.name)),
+            knowledge=Knowledge(
+                told=relevant(read_learnings(workspace), skill.name),
+                readers=Readers(diagnosis_of, digest_of_transcript),
+            ),
         )
         hands = GenerationHands(self.bench, self.state, pool, proposer, evidence)
         operators = request.operators or spec.operators

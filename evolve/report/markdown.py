@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.journal import JOURNAL_FILE
@@ -136,8 +137,16 @@ def generation_report(generation: Generation, evidence: Evidence | None, diff: s
     return _render("generation.md.j2", generation=generation, inner=inner)
 
 
-def sweep_report(plan: Plan, rows: tuple[Row, ...]) -> str:
-    """Render a sweep: what each arm resolved, task by task."""
+def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Render a sweep: what each arm resolved, task by task.
+
+    Args:
+        plan: What was to be measured.
+        rows: What was.
+        diagnostics: What transcripts show: by what is counted, a text for each arm of the plan; empty: nothing is
+            known.
+
+    """
     arms = [arm.name for arm in plan.arms]
     tasks = sorted({cell.identity.task for cell in plan.cells})
     table = {
@@ -152,4 +161,5 @@ def sweep_report(plan: Plan, rows: tuple[Row, ...]) -> str:
         totals={arm: tally(rows, arm) for arm in arms},
         reused=sum(row.reused is not None for row in rows),
         files=(PLAN_FILE, JOURNAL_FILE),
+        diagnostics=diagnostics or {},
     )

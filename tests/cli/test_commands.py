@@ -210,6 +210,10 @@ def test_reports_of_everything(workspace: Path, model: ScriptedModel, evolve: Co
     assert (workspace / "results/generations/g0001/report.md").read_text() == generation
     sweep = next((workspace / "results/sweeps").glob("sealed-*")).name
     assert "| **all** | **0/24** | **24/24** |" in evolve("report", sweep).out
+    assert "Not diagnosed: no cell has a transcript" in evolve("report", sweep).out
+    shown = evolve("report", sweep, "--json").json()
+    assert shown["schema"] == "evolve/plan@1"
+    assert [(arm["diagnosed"], arm["mean_counts"]) for arm in shown["diagnostics"]] == [(0, None), (0, None)]
     evidence = next((workspace / "promotion/bracket").iterdir())
     promotion = evolve("report", str(evidence)).out
     assert "+100.0 percentage points" in promotion

@@ -11,13 +11,15 @@ import pytest
 from evolve.bench.measure import Bench
 from evolve.cli.opening import here, open_bench
 from evolve.errors import InputError
-from evolve.generation.candidates import Proposer, Slot
+from evolve.generation.candidates import Proposer
 from evolve.generation.choose import Chosen, choose_skill
+from evolve.generation.proposer_budget import ProposerBudget
 from evolve.generation.reflecting import Knowledge, bundle_of, more_to_tell
+from evolve.propose.ask import Ask, Parent
 from evolve.propose.bundle.build import Readers
 from evolve.propose.bundle.told import Told
 from evolve.records.kinds import Split
-from evolve.records.row import Row, Usage
+from evolve.records.row import Row
 from tests.builders import make_row
 from tests.generation.test_canary_strings import answer, of_the_proposer, plant
 from tests.worlds import ScriptedModel
@@ -31,9 +33,11 @@ class Opened:
     chosen: Chosen
     planted: list[str]
 
-    def proposer(self, model: ScriptedModel, knowledge: Knowledge, used: list[Usage]) -> Proposer:
-        skill, evidence = self.chosen.skill, self.chosen.evidence
-        return Proposer(self.bench, skill, evidence, "test", lambda: model, 0.7, knowledge, used.append)
+    def reflect(self, model: ScriptedModel, knowledge: Knowledge, costs: list[int | None]) -> None:
+        skill = self.chosen.skill
+        budget = ProposerBudget(booked=costs.append)
+        proposer = Proposer(self.bench, skill, "test", lambda: model, 0.7, budget, knowledge)
+        proposer.propose(Ask("reflect", (Parent(skill.fingerprint, skill, self.chosen.evidence),)))
 
 
 @pytest.fixture
@@ -75,9 +79,9 @@ def test_nothing_that_is_planted_in_hidden_tasks_reaches_a_bundle_whatever_was_t
 
 def test_a_chat_model_is_told_of_hints_and_refusals_and_of_nothing_hidden(opened: Opened, model: ScriptedModel) -> None:
     model.answer = answer
-    used: list[Usage] = []
+    costs: list[int | None] = []
     knowledge = Knowledge(leaking(opened.planted), readers=Readers(diagnosis))
-    opened.proposer(model, knowledge, used).propose(Slot("reflect", 0))
+    opened.reflect(model, knowledge, costs)
     [request] = of_the_proposer(model)
     shown = request.messages[-1].content
     assert shown.endswith(
@@ -85,12 +89,12 @@ def test_a_chat_model_is_told_of_hints_and_refusals_and_of_nothing_hidden(opened
         "\nTried before and refused, do something else:\n- Say thank you (lesson): it lost a task; train 1/3"
     )
     assert not any(text in shown for text in (*opened.planted, "bracket-sealed-01"))
-    assert [(one.output_tokens is not None, one.api_calls) for one in used] == [(True, 1)]
+    assert costs == [None], "a model without a price has an unknown cost, never none"
 
 
 def test_where_there_is_nothing_more_to_tell_the_prompt_is_the_small_one(opened: Opened, model: ScriptedModel) -> None:
     model.answer = answer
-    opened.proposer(model, Knowledge(), []).propose(Slot("reflect", 0))
+    opened.reflect(model, Knowledge(), [])
     shown = of_the_proposer(model)[0].messages[-1].content
     assert shown.startswith("Instruction text:\n") and shown.endswith("Checker: Reply with one short line.")
     nothing = more_to_tell(opened.bench, opened.chosen.skill, opened.chosen.evidence, 0, Knowledge())
@@ -99,10 +103,10 @@ def test_where_there_is_nothing_more_to_tell_the_prompt_is_the_small_one(opened:
 
 def test_a_reply_that_is_no_proposal_was_paid_for(opened: Opened, model: ScriptedModel) -> None:
     model.answer = lambda system, user, seed: "no"
-    used: list[Usage] = []
+    costs: list[int | None] = []
     with pytest.raises(InputError, match="no instruction text"):
-        opened.proposer(model, Knowledge(), used).propose(Slot("reflect", 0))
-    assert len(used) == 1
+        opened.reflect(model, Knowledge(), costs)
+    assert len(costs) == 1
 
 
 def test_a_program_is_refused_where_nothing_contains_it(opened: Opened, model: ScriptedModel) -> None:

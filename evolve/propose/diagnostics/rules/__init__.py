@@ -1,0 +1,1 @@
+"""What is looked for: one pure function a kind of finding, from the events of a transcript to findings."""
