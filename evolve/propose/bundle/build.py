@@ -20,6 +20,7 @@ from evolve.propose.bundle.limits import BUNDLE_BYTES, FILE_BYTES, KIB, Cut, Sec
 from evolve.propose.bundle.quoting import one_line
 from evolve.propose.bundle.select import chosen_cells
 from evolve.propose.bundle.told import Told
+from evolve.propose.diagnostics.of_row import diagnosis_of, digest_of_transcript
 from evolve.propose.prompts import Templates
 from evolve.protected import BEGIN, END
 from evolve.records.kinds import Split
@@ -54,20 +55,12 @@ class DigestOf(Protocol):
         ...
 
 
-def _no_diagnosis(sweep: Path, row: Row, adapter: str) -> Hints | None:
-    return None
-
-
-def _no_digest(sweep: Path, row: Row, adapter: str, *, max_chars: int) -> str | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Readers:
-    """What reads the transcripts of a sweep; by default nothing does."""
+    """What reads the transcripts of a sweep."""
 
-    diagnosis: Callable[[Path, Row, str], Hints | None] = _no_diagnosis
-    digest: DigestOf = _no_digest
+    diagnosis: Callable[[Path, Row, str], Hints | None] = diagnosis_of
+    digest: DigestOf = digest_of_transcript
 
 
 @dataclass(frozen=True)

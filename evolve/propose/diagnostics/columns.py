@@ -37,11 +37,11 @@ class ArmDiagnostics:
         return {"arm": self.arm, "cells": self.cells, "diagnosed": self.diagnosed, "mean_counts": means}
 
 
-def sweep_diagnostics(sweep_folder: Path, plan: Plan, rows: Iterable[Row]) -> tuple[ArmDiagnostics, ...]:
+def sweep_diagnostics(sweep: Path, plan: Plan, rows: Iterable[Row]) -> tuple[ArmDiagnostics, ...]:
     """Diagnose every transcript of a sweep, one at a time.
 
     Args:
-        sweep_folder: Where its transcripts lie.
+        sweep: Where its transcripts lie.
         plan: Its plan, which knows the adapter of each arm.
         rows: The rows that count.
 
@@ -49,13 +49,13 @@ def sweep_diagnostics(sweep_folder: Path, plan: Plan, rows: Iterable[Row]) -> tu
     found: dict[str, list[Mapping[FindingKind, int | None] | None]] = {arm.name: [] for arm in plan.arms}
     for row in rows:
         adapter = str(plan.agent_of(row.arm).get("adapter"))
-        diagnosis = _diagnosis(sweep_folder, row, adapter) if tells(adapter) else None
+        diagnosis = _diagnosis(sweep, row, adapter) if tells(adapter) else None
         found.setdefault(row.arm, []).append(None if diagnosis is None else diagnosis.counts)
     return tuple(_column(arm, counts) for arm, counts in found.items())
 
 
-def _diagnosis(sweep_folder: Path, row: Row, adapter: str) -> Diagnosis | None:
-    transcript = transcript_of(sweep_folder, row, adapter)
+def _diagnosis(sweep: Path, row: Row, adapter: str) -> Diagnosis | None:
+    transcript = transcript_of(sweep, row, adapter)
     return None if transcript is None else diagnose_transcript(transcript)
 
 

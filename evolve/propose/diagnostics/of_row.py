@@ -15,19 +15,19 @@ from evolve.records.kinds import Split
 from evolve.records.row import Row
 
 
-def transcript_of(sweep_folder: Path, row: Row, adapter: str) -> Transcript | None:
+def transcript_of(sweep: Path, row: Row, adapter: str) -> Transcript | None:
     """Return the events of a row's transcript; ``None`` where there is none that can be read, or it was changed.
 
     Args:
-        sweep_folder: The sweep that holds the row; the transcript of a reused one may lie in the sweep beside it.
+        sweep: The sweep that holds the row; the transcript of a reused one may lie in the sweep beside it.
         row: The row.
         adapter: The adapter's name, as the plan's agent identity tells it.
 
     """
     if row.transcript_sha256 is None:
         return None
-    source = [sweep_folder.parent / Path(row.reused.sweep).name] if row.reused is not None else []
-    for folder in (sweep_folder, *source):
+    source = [sweep.parent / Path(row.reused.sweep).name] if row.reused is not None else []
+    for folder in (sweep, *source):
         path = stored_transcript(folder, row.transcript_sha256)
         if _holds(path, row.transcript_sha256):
             return read_transcript(path, adapter)
@@ -41,11 +41,11 @@ def _holds(path: Path, digest: str) -> bool:
         return False
 
 
-def diagnosis_of(sweep_folder: Path, row: Row, adapter: str) -> Diagnosis | None:
+def diagnosis_of(sweep: Path, row: Row, adapter: str) -> Diagnosis | None:
     """Return what the transcript of a train row shows; ``None``: not diagnosed, which is not "nothing found".
 
     Args:
-        sweep_folder: The sweep that holds the row.
+        sweep: The sweep that holds the row.
         row: The row.
         adapter: The adapter's name, as the plan's agent identity tells it.
 
@@ -54,15 +54,15 @@ def diagnosis_of(sweep_folder: Path, row: Row, adapter: str) -> Diagnosis | None
 
     """
     _refuse_other_splits(row)
-    transcript = transcript_of(sweep_folder, row, adapter)
+    transcript = transcript_of(sweep, row, adapter)
     return None if transcript is None else diagnose_transcript(transcript)
 
 
-def digest_of_transcript(sweep_folder: Path, row: Row, adapter: str, *, max_chars: int) -> str | None:
+def digest_of_transcript(sweep: Path, row: Row, adapter: str, *, max_chars: int) -> str | None:
     """Return the steps of a train row that mattered, a line each; ``None`` where there is no transcript to read.
 
     Args:
-        sweep_folder: The sweep that holds the row.
+        sweep: The sweep that holds the row.
         row: The row.
         adapter: The adapter's name, as the plan's agent identity tells it.
         max_chars: The most characters; edits and errors are kept first, of them and the rest the newest.
@@ -72,7 +72,7 @@ def digest_of_transcript(sweep_folder: Path, row: Row, adapter: str, *, max_char
 
     """
     _refuse_other_splits(row)
-    transcript = transcript_of(sweep_folder, row, adapter)
+    transcript = transcript_of(sweep, row, adapter)
     return None if transcript is None else cut_digest(digest_lines(transcript.events), max_chars)
 
 

@@ -21,6 +21,7 @@ from evolve.records.row import CheckOutcome, Delivered, Row
 from evolve.skills import Skill
 from evolve.snapshot import FileEntry, Snapshot
 from tests.builders import equals_check, make_corpus, make_policy, make_row, make_skill, make_task, write_files
+from tests.propose.diagnostics.transcripts import CODEX, lines, stored_row
 
 HIDDEN = {**equals_check("the quokka sleeps at noon"), "rule": "Say what the quokka does."}
 CORPUS = make_corpus(
@@ -256,6 +257,16 @@ def test_transcripts_are_read_by_whoever_is_given_with_the_adapter_of_the_arm(tm
     steps = cell.partition("## Steps, the newest first\n\n")[2].split("\n\n")
     assert [step.strip() for step in steps] == ["run tests: error", "```", "edit a.py", "read a.py"]
     assert all(step.startswith("    ") for step in steps)
+
+
+def test_the_transcripts_of_known_programs_are_read_without_being_told_how(tmp_path: Path) -> None:
+    stored = stored_row(tmp_path, lines(CODEX)).transcript_sha256
+    measured = (Measured((row_of(transcript_sha256=stored),), tmp_path, {"incumbent": "codex"}),)
+    cell = build_bundle(Sources(SKILL, CORPUS, make_policy(), measured)).files.text("cells/t-1-run0-incumbent.md")
+    assert "A call failed (tool-error, 2 times): in turn 3, shell python -m pytest -q failed: 1 failed." in " ".join(
+        cell.split()
+    )
+    assert "shell python -m pytest -q (ERROR, 9 bytes): 1 failed" in cell
 
 
 def test_of_a_patch_what_a_sweep_keeps_is_said(tmp_path: Path) -> None:
