@@ -27,7 +27,15 @@ from evolve.records.search import Step
 from evolve.redact import redact
 
 IN_VAIN = frozenset(
-    ("nothing-to-add", "nothing-to-merge", "nothing-to-prune", "nothing-to-rewrite", "no-model", "proposer-budget")
+    (
+        "nothing-to-add",
+        "nothing-to-merge",
+        "nothing-to-prune",
+        "nothing-to-rewrite",
+        "no-model",
+        "proposer-budget",
+        "provider-refused",
+    )
 )
 
 

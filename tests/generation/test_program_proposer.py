@@ -46,6 +46,7 @@ def declare(root: Path, url: str, **settings: Any) -> None:
     path = root / "evolve.yaml"
     value = yaml.safe_load(path.read_text())
     value["proposer"] = {"agent": agent, "operators": ["reflect"]}
+    value["search"] = {"population": 1, "recombine": 0}
     path.write_text(yaml.safe_dump(value))
     git(root, "commit", "--quiet", "--all", "--message", "A program proposes")
 
