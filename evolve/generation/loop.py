@@ -15,13 +15,14 @@ from evolve.generation.bound import bound_of, changes
 from evolve.generation.candidates import Proposer
 from evolve.generation.choose import choose_skill
 from evolve.generation.commit_notes import commit_notes
+from evolve.generation.earned import earned_edits
 from evolve.generation.hands import GenerationHands
 from evolve.generation.notes import archive_entries, effect_in_words
 from evolve.generation.pool import INCUMBENT, Candidate, Pool
 from evolve.generation.proposer_budget import ProposerBudget
 from evolve.generation.reflecting import Knowledge
 from evolve.generation.screen import Standing, cost_ratio, finalist, tally
-from evolve.generation.search import carried_out, search_path
+from evolve.generation.search import carried_out, search_path, settings_of
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
 from evolve.promote.apply import (
@@ -78,10 +79,10 @@ class GenerationLoop:
             self._reopen()
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
         able = self._able_skills()
+        self._bind(able)
         skill, evidence = self._choose(able)
         if not evidence.failures and self.bench.policy.of_quality and self.bench.policy.tie_break is None:
             return self._finish_without(f"{skill.name} resolves every train task")
-        self._bind(skill)
         if (proven := self._proven_already(skill)) is not None:
             return self._apply(proven)
         candidates = self._search(skill, evidence)
@@ -114,14 +115,18 @@ class GenerationLoop:
             return "no candidate beat the incumbent on the train tasks"
         return "no operator had a proposal"
 
-    def _bind(self, skill: Skill) -> None:
-        """Bind what the generation is decided under before its first candidate, or see that it still holds.
+    def _bind(self, able: tuple[str, ...]) -> None:
+        """Bind what the generation is decided under before its first cell, or see that it still holds.
 
         Raises:
             InputError: Something has changed; the generation is given up.
 
         """
-        found = bound_of(self.bench, self.state, skill)
+        skills = self.bench.workspace.skills()
+        begun = self.state.record.skill
+        if begun is not None:
+            self._refuse_changed_skill(begun)
+        found = bound_of(self.bench, self.state, [skills[name] for name in able if begun in (None, name)])
         if self.state.record.bound is None:
             self.state.update(bound=found)
             return
@@ -190,8 +195,6 @@ class GenerationLoop:
 
     def _choose(self, able: tuple[str, ...]) -> tuple[Skill, TrainEvidence]:
         record = self.state.record
-        if record.skill is not None:
-            self._refuse_changed_skill(record.skill)
         chosen = choose_skill(
             self.bench, record.id, record.request.skill, able, self.state.add_sweep, record.request.seed
         )
@@ -233,11 +236,16 @@ class GenerationLoop:
                 readers=Readers(diagnosis_of, digest_of_transcript),
             ),
         )
+        self.state.update(strategy=settings_of(self.state, workspace).strategy)
         hands = GenerationHands(self.bench, self.state, pool, proposer, evidence)
         operators = request.operators or spec.operators
         end, self._searched = carried_out(self.state, workspace, pool, hands, operators)
         self._pool = pool
         self._note_train(pool)
+        self.state.update(
+            evaluations=self._searched.evaluations,
+            edits=earned_edits(pool, self._searched),
+        )
         unproven = {digest for digest, (entry, _) in pool.archived.items() if entry.fate == "unproven"}
         return [pool.get(digest) for digest in end.candidates if digest not in unproven]
 
