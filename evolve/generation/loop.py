@@ -144,7 +144,7 @@ class GenerationLoop:
         skill = self.bench.workspace.skills().get(self.state.record.skill or "")
         path = search_path(self.state)
         if skill is None or skill.fingerprint != self.state.record.fingerprint or not path.exists():
-            return  # promoted already: its text is another one now, and the notes were left before or are lost
+            return  # promoted already: the notes were written before
         self._pool, self._searched = Pool(self.bench, self.state, skill), read_json(Checkpoint, path)
 
     def _check_committed(self, skill: Skill) -> None:
@@ -331,6 +331,7 @@ class GenerationLoop:
             why="; ".join(reason.text for reason in decision.reasons if reason.blocking),
             effect=effect_in_words(decision),
         )
+        self._write_notes()
         if self.state.record.request.apply:
             if decision.outcome is Outcome.PROMOTE:
                 commit = self._promoted(evidence) or promote(evidence, self._target(), self.bench.corpus)
@@ -348,12 +349,14 @@ class GenerationLoop:
 
     def _finish(self, **fields: object) -> GenerationState:
         self.state.update(**fields)
-        self._leave_notes()
+        self._write_notes()
+        if self.state.record.request.apply:
+            self.state.update(notes_commit=commit_notes(self._target(), self.state.record))
         self.state.update(finished_at=datetime.now(UTC))
         return self.state
 
-    def _leave_notes(self) -> None:
-        """Add to the archive what was tried, and with ``--apply`` commit it."""
+    def _write_notes(self) -> None:
+        """Add to the archive what was tried; a promotion makes the skill another one, so that it is done before."""
         if self._pool is None or self._searched is None:
             return
         workspace = self.bench.workspace
@@ -361,8 +364,7 @@ class GenerationLoop:
             workspace, self.state, self._pool, self._searched, self.bench.policy, datetime.now(UTC)
         )
         add_to_archive(workspace, entries, learnings)
-        if self.state.record.request.apply:
-            self.state.update(notes_commit=commit_notes(self._target(), self.state.record, entries))
+        self._pool = self._searched = None
 
 
 def report_path(state: GenerationState) -> Path:

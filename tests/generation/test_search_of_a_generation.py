@@ -116,6 +116,7 @@ def test_a_proven_candidate_is_promoted_without_measuring_anything_again(
     assert newest(workspace).evidence == proven.evidence
     assert newest(workspace).commit is not None
     assert len(model.requests) <= 3, "a canary of the baseline at most"
+    assert git(workspace, "status", "--porcelain") == ""
     assert evolve("audit", "--all").code == 0
 
 
@@ -274,3 +275,36 @@ def test_a_cheaper_text_is_sought_where_every_train_task_is_resolved(
     assert record.outcome == "promote", ran.out
     assert "virtue" not in skill.read_text()
     assert evolve("audit", "--all").code == 0
+
+
+def test_a_crash_between_promotion_and_notes_loses_no_notes(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evolve.generation import loop
+
+    def crash(*arguments: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "commit_notes", crash)
+    assert evolve("generation", "--apply").code == 130
+    monkeypatch.undo()
+    monkeypatch.chdir(workspace)
+    assert evolve("resume").code == 0
+    record = newest(workspace)
+    assert record.commit and record.notes_commit
+    assert len(read_archive(find_workspace(workspace))) == 1 + len(record.proposals)
+    assert git(workspace, "status", "--porcelain") == ""
+    assert evolve("audit", "--all").code == 0
+
+
+def test_what_else_lies_in_the_workspace_is_never_committed(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    (workspace / "mine.txt").write_text("mine")
+    model.answer = lambda system, user, seed: f"<{user.split()[-1]}>"
+    head = git(workspace, "rev-parse", "HEAD")
+    assert evolve("generation", "--apply").code == 0
+    assert git(workspace, "rev-parse", "HEAD") == head
+    model.answer = no_gain
+    assert evolve("generation", "--apply").code == 0
+    assert git(workspace, "status", "--porcelain") == "?? mine.txt"
