@@ -15,6 +15,7 @@ from evolve.generation.bound import bound_of, changes
 from evolve.generation.candidates import Proposer
 from evolve.generation.choose import choose_skill
 from evolve.generation.commit_notes import commit_notes
+from evolve.generation.earlier import earlier_selection
 from evolve.generation.earned import earned_edits
 from evolve.generation.hands import GenerationHands
 from evolve.generation.notes import archive_entries, effect_in_words
@@ -233,6 +234,7 @@ class GenerationLoop:
             budget=self._proposer_budget(),
             knowledge=Knowledge(
                 told=relevant(read_learnings(workspace), skill.name),
+                selection=earlier_selection(workspace, skill),
                 readers=Readers(diagnosis_of, digest_of_transcript),
             ),
         )

@@ -16,7 +16,7 @@ from evolve.records.search import Checkpoint
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.generation.test_loop import newest
-from tests.worlds import ScriptedModel, git, make_workspace, raising
+from tests.worlds import SKILLS, ScriptedModel, git, make_workspace, raising, write_skill
 
 
 def set_up(root: Path, **parts: object) -> None:
@@ -308,3 +308,22 @@ def test_what_else_lies_in_the_workspace_is_never_committed(
     model.answer = no_gain
     assert evolve("generation", "--apply").code == 0
     assert git(workspace, "status", "--porcelain") == "?? mine.txt"
+
+
+def test_the_selection_scores_of_the_incumbent_are_found_again_as_long_as_its_text_stands(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    from evolve.generation.earlier import earlier_selection
+
+    here = find_workspace(workspace)
+    assert earlier_selection(here, here.skill("bracket")) == ()
+    assert evolve("generation").code == 0
+    rows = earlier_selection(here, here.skill("bracket"))
+    assert {(row.split.value, row.arm) for row in rows} == {("selection", "incumbent")}
+    assert len(rows) == 6
+    write_skill(workspace, "bracket", "Another text altogether.")
+    assert earlier_selection(here, here.skill("bracket")) == ()
+    write_skill(workspace, "bracket", SKILLS["bracket"])
+    for path in (workspace / "results/sweeps").glob("selection-*/journal.jsonl"):
+        path.write_bytes(b"garbage\n")
+    assert earlier_selection(here, here.skill("bracket")) == ()
