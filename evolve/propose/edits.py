@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from evolve.digest import sha256_json
 from evolve.propose.passages import Passage, Placed, body_of, passages_of, placed, resident_tokens
@@ -41,22 +41,27 @@ class Edit:
     @cached_property
     def id(self) -> str:
         """What tells it from other edits; where it stands does not count, so that the same rule is the same edit."""
-        added = [passage.key for passage in (*self.under, *self.adds)]
-        return sha256_json([self.file, sorted(self.removes), added, self.whole])[:16]
+        added = tuple(passage.key for passage in (*self.under, *self.adds))
+        return _id_of(self.file, self.removes, added, self.whole)
 
-    @property
+    @cached_property
     def slots(self) -> frozenset[str]:
         """What no two edits may both change."""
         if self.whole is not None:
             return frozenset((f"{self.file}\0",))
         return frozenset(f"{self.file}\0{key}" for key in self.removes)
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """About how many resident tokens it adds; what is read on demand alone, as other files are, adds none."""
         if self.whole is not None:
             return self.longer
         return sum(passage.tokens for passage in self.adds) - sum(map(resident_tokens, self.removes))
+
+
+@lru_cache(maxsize=4096)
+def _id_of(file: str, removes: tuple[str, ...], added: tuple[str, ...], whole: str | None) -> str:
+    return sha256_json([file, sorted(removes), added, whole])[:16]
 
 
 def edits_of(before: Skill, after: Skill) -> tuple[Edit, ...]:

@@ -42,7 +42,8 @@ class Knowledge:
         self.candidates.setdefault(candidate.id, candidate)
         self._by_edits.setdefault(frozenset(candidate.edits), candidate.id)
         for edit in edits:
-            self.edits.setdefault(edit.id, facts_of(edit))
+            if edit.id not in self.edits:
+                self.edits[edit.id] = facts_of(edit)
         self.model.know(candidate.edits)
 
     def with_edits(self, edits: Iterable[str]) -> str | None:
@@ -54,12 +55,13 @@ class Knowledge:
         self.seen += batch
         cells = []
         for seen in batch:
-            edits = () if seen.candidate is None else self.candidates[seen.candidate].edits
-            for task, score in zip(seen.tasks, seen.scores, strict=True):
-                if score is None:
-                    continue
-                cells.append(CellScore(task, edits, score))
-                self._scores.add(seen.candidate or INCUMBENT, task, score)
+            candidate = None if seen.candidate is None else self.candidates[seen.candidate]
+            edits, tokens = ((), 0) if candidate is None else (candidate.edits, candidate.tokens)
+            scored = [(task, score) for task, score in zip(seen.tasks, seen.scores, strict=True) if score is not None]
+            if scored:
+                cells += [CellScore(task, edits, score) for task, score in scored]
+                self._scores.know(seen.candidate or INCUMBENT, edits, tokens)
+                self._scores.add(seen.candidate or INCUMBENT, scored)
         if cells:
             self.model.observe(cells)
         self._parents = None
@@ -111,12 +113,8 @@ class Knowledge:
         return self._parents
 
     def _frontier(self) -> dict[str, int]:
-        means = self.model.means()
-        names = self._scores.names
-        measured = [self.candidates.get(name) for name in names]
-        effects = [0.0 if one is None else added(means, one.edits) for one in measured]
-        scores = self._scores.drawn_towards(list(self.model.base().values()), effects)
-        return frontier(names, scores, [0 if one is None else one.tokens for one in measured])
+        scores = self._scores.drawn_towards(list(self.model.base().values()), self.model.means())
+        return frontier(self._scores.names, scores, self._scores.tokens)
 
 
 def facts_of(edit: Edit) -> EditFacts:
