@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +36,7 @@ class Spreads:
     intercept: float = 0.5
 
 
-@dataclass(frozen=True)
-class CellScore:
+class CellScore(NamedTuple):
     """The score of one cell, from 0 to 1, with the parts that its text held."""
 
     task: str
@@ -90,8 +89,8 @@ class AdditiveModel:
                 self._known[part] = None
                 self._means = None
 
-    def _measure(self, part: str) -> None:
-        """Give a part its column."""
+    def _give_column(self, part: str) -> None:
+        """Give a part that was measured its column."""
         np = self._np
         self.know((part,))
         if self._size == len(self._target):
@@ -110,22 +109,21 @@ class AdditiveModel:
         for cell in cells:
             for part in cell.parts:
                 if part not in self._column:
-                    self._measure(part)
-        columns = [
-            place for cell in cells for place in (0, self._task[cell.task], *map(self._column.__getitem__, cell.parts))
-        ]
+                    self._give_column(part)
+        places, start = [], 0
+        for cell in cells:
+            places += [start, start + self._task[cell.task], *[start + self._column[part] for part in cell.parts]]
+            start += self._size
         design = np.zeros((len(cells), self._size))
-        design[np.repeat(np.arange(len(cells)), [2 + len(cell.parts) for cell in cells]), columns] = 1.0
+        design.ravel()[places] = 1.0
         scores = np.array([cell.score for cell in cells])
         noise, batch = self.spreads.noise**2, self.spreads.batch**2
         # The batch's effect is integrated out: the inverse of noise * I + batch * 11' (Sherman and Morrison, 1950).
         common = batch / (noise + len(cells) * batch)
         column_sums = design.sum(axis=0)
-        inner = design.T @ design
-        inner -= np.outer(common * column_sums, column_sums)
-        inner /= noise
-        self._precision[: self._size, : self._size] += inner
-        self._target[: self._size] += (design.T @ scores - common * column_sums * scores.sum()) / noise
+        weighted = (design - common * column_sums) / noise
+        self._precision[: self._size, : self._size] += design.T @ weighted
+        self._target[: self._size] += weighted.T @ scores
         self._solved = self._means = None
 
     def _posterior(self) -> tuple[Floats, Floats]:
@@ -140,8 +138,11 @@ class AdditiveModel:
 
     def _of_parts(self, measured: Floats, others: Callable[[], float]) -> dict[str, float]:
         """Return a value for each part: of those with a column, in their order, and of the others as they come."""
-        values = dict(zip(self._column, measured.tolist(), strict=True))
-        return {part: values[part] if part in values else others() for part in self._known}
+        values = dict.fromkeys(self._known, 0.0)
+        values.update(zip(self._column, measured.tolist(), strict=True))
+        if len(self._column) < len(values):
+            values.update((part, others()) for part in self._known if part not in self._column)
+        return values
 
     def means(self) -> dict[str, float]:
         """Return the posterior mean of what each part adds."""
@@ -187,4 +188,4 @@ class AdditiveModel:
 
 def added(effects: Mapping[str, float], parts: Iterable[str]) -> float:
     """Return what some parts add together."""
-    return sum(effects[part] for part in parts)
+    return sum(map(effects.__getitem__, parts))

@@ -60,24 +60,24 @@ class Knowledge:
             scored = [(task, score) for task, score in zip(seen.tasks, seen.scores, strict=True) if score is not None]
             if scored:
                 cells += [CellScore(task, edits, score) for task, score in scored]
-                self._scores.know(seen.candidate or INCUMBENT, edits, tokens)
-                self._scores.add(seen.candidate or INCUMBENT, scored)
+                self._scores.add(self._scores.know(seen.candidate or INCUMBENT, edits, tokens), scored)
         if cells:
             self.model.observe(cells)
         self._parents = None
 
     def worth_taking(self, effects: Mapping[str, float]) -> tuple[str, ...]:
         """Return the edits whose effect pays for their tokens; of those in conflict, the one that pays most."""
-        worth = {edit: effect - self._price * self.edits[edit].tokens for edit, effect in effects.items()}
+        worth = {edit: effects[edit] - self._price * facts.tokens for edit, facts in self.edits.items()}
         paying = sorted((-value, edit) for edit, value in worth.items() if value > 0)
         taken: set[str] = set()
-        chosen = set()
+        left_out = set()
         for _, edit in paying:
             slots = self.edits[edit].slots
-            if not taken.intersection(slots):
+            if taken.isdisjoint(slots):
                 taken.update(slots)
-                chosen.add(edit)
-        return tuple(edit for edit in self.edits if edit in chosen)
+            else:
+                left_out.add(edit)
+        return tuple(edit for edit, value in worth.items() if value > 0 and edit not in left_out)
 
     def value(self, candidate: Tried) -> float:
         """Return what a candidate is expected to earn over the incumbent, less the price of its text."""

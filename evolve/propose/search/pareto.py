@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEVEL = 1e-9
+ROOM = 1_000_000
+"""How many scores are compared at once."""
 
 
 def frontier(names: Sequence[str], scores: Floats, tokens: Sequence[int]) -> dict[str, int]:
@@ -38,11 +40,13 @@ def frontier(names: Sequence[str], scores: Floats, tokens: Sequence[int]) -> dic
 
 def _beaten(scores: Floats, lengths: Floats) -> list[bool]:
     """Return for each candidate whether another is nowhere worse, in length neither, and somewhere better."""
-    found = []
-    for one, length in zip(scores, lengths, strict=True):
-        nowhere_worse = (lengths <= length) & (scores >= one - LEVEL).all(axis=1)
-        somewhere_better = (lengths < length) | (scores > one + LEVEL).any(axis=1)
-        found.append(bool((nowhere_worse & somewhere_better).any()))
+    found: list[bool] = []
+    at_once = max(1, ROOM // max(1, scores.size))
+    for start in range(0, len(scores), at_once):
+        some, length = scores[start : start + at_once, None], lengths[start : start + at_once, None]
+        nowhere_worse = (lengths <= length) & (scores >= some - LEVEL).all(axis=2)
+        somewhere_better = (lengths < length) | (scores > some + LEVEL).any(axis=2)
+        found += [bool(out) for out in (nowhere_worse & somewhere_better).any(axis=1)]
     return found
 
 

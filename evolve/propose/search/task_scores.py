@@ -51,9 +51,8 @@ class TaskScores:
             self._sums, self._counts = self._np.vstack([self._sums, more]), self._np.vstack([self._counts, more])
         return row
 
-    def add(self, name: str, scored: Sequence[tuple[str, float]]) -> None:
-        """Take scores by task in."""
-        row = self.know(name)
+    def add(self, row: int, scored: Sequence[tuple[str, float]]) -> None:
+        """Take the scores of a row by task in."""
         sums, counts = self._sums[row], self._counts[row]
         for task, score in scored:
             column = self._column[task]
