@@ -24,7 +24,7 @@ from evolve.propose.search.engine import new_checkpoint
 from evolve.propose.search.knowledge import INCUMBENT
 from evolve.propose.search.strategies import begun, restored
 from evolve.records.search import Checkpoint, SearchSettings, Step, Strategy
-from evolve.skills import SKILL_FILE, Skill, split_frontmatter
+from evolve.skills import SKILL_FILE, Skill
 from evolve.snapshot import Snapshot
 from evolve.stats.paired import sign_flip
 
@@ -80,7 +80,7 @@ class RuleHands:
         """Make the candidate that a step asks for."""
         if step.kind == "compose":
             chosen = tuple(self.edits[edit] for edit in step.edits)
-            return self._made(split_frontmatter(with_edits(self._base, chosen)[SKILL_FILE])[1], chosen)
+            return self._made(with_edits(self._base, chosen)[SKILL_FILE].removeprefix(FRONT).strip(), chosen)
         parent = self.texts[step.parents[0]]
         text = self._proposals.get(step.number)
         if text is None:

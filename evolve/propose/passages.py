@@ -154,16 +154,13 @@ def body_of(passages: Iterable[Passage]) -> str:
     for passage in passages:
         number = number + 1 if passage.kind is Kind.NUMBERED else 0
         mark = f"{number}. " if passage.kind is Kind.NUMBERED else "- " if passage.kind is Kind.BULLET else ""
-        if before is not None and (passage.apart or _stands_apart(before, passage)):
+        # What is text would run into what stands before it without a blank line between them.
+        runs_in = passage.kind is Kind.TEXT and before is not None and before.kind is not Kind.HEADING
+        if before is not None and (passage.apart or runs_in):
             lines.append("")
         lines.append(mark + passage.text)
         before = passage
     return "\n".join(lines)
-
-
-def _stands_apart(before: Passage, passage: Passage) -> bool:
-    """Whether a passage would run into the one before it without a blank line between them."""
-    return passage.kind is Kind.TEXT and before.kind is not Kind.HEADING
 
 
 class Placed(NamedTuple):

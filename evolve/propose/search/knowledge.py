@@ -22,6 +22,7 @@ class Knowledge:
         self.model = AdditiveModel(state.tasks)
         self.seen: list[Seen] = []
         self._price = state.settings.token_price
+        self._costs = {edit.id: self._price * edit.tokens for edit in state.edits}
         self._scores = TaskScores(state.tasks)
         self._scores.know(INCUMBENT)
         self._parents: dict[str, int] | None = None
@@ -44,6 +45,7 @@ class Knowledge:
         for edit in edits:
             if edit.id not in self.edits:
                 self.edits[edit.id] = facts_of(edit)
+                self._costs[edit.id] = self._price * edit.tokens
         self.model.know(candidate.edits)
 
     def with_edits(self, edits: Iterable[str]) -> str | None:
@@ -53,21 +55,25 @@ class Knowledge:
     def observe(self, batch: Sequence[Seen]) -> None:
         """Take the scores of one whole batch in."""
         self.seen += batch
-        cells = []
+        cells: list[CellScore] = []
         for seen in batch:
             candidate = None if seen.candidate is None else self.candidates[seen.candidate]
             edits, tokens = ((), 0) if candidate is None else (candidate.edits, candidate.tokens)
-            scored = [(task, score) for task, score in zip(seen.tasks, seen.scores, strict=True) if score is not None]
-            if scored:
-                cells += [CellScore(task, edits, score) for task, score in scored]
-                self._scores.add(self._scores.know(seen.candidate or INCUMBENT, edits, tokens), scored)
+            measured = [
+                CellScore(task, edits, score)
+                for task, score in zip(seen.tasks, seen.scores, strict=True)
+                if score is not None
+            ]
+            if measured:
+                cells += measured
+                self._scores.add(self._scores.know(seen.candidate or INCUMBENT, edits, tokens), measured)
         if cells:
             self.model.observe(cells)
         self._parents = None
 
     def worth_taking(self, effects: Mapping[str, float]) -> tuple[str, ...]:
         """Return the edits whose effect pays for their tokens; of those in conflict, the one that pays most."""
-        worth = {edit: effects[edit] - self._price * facts.tokens for edit, facts in self.edits.items()}
+        worth = {edit: effects[edit] - cost for edit, cost in self._costs.items()}
         paying = sorted((-value, edit) for edit, value in worth.items() if value > 0)
         taken: set[str] = set()
         left_out = set()

@@ -6,6 +6,8 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from evolve.stats.additive import CellScore
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -51,10 +53,10 @@ class TaskScores:
             self._sums, self._counts = self._np.vstack([self._sums, more]), self._np.vstack([self._counts, more])
         return row
 
-    def add(self, row: int, scored: Sequence[tuple[str, float]]) -> None:
-        """Take the scores of a row by task in."""
+    def add(self, row: int, cells: Sequence[CellScore]) -> None:
+        """Take cells of a row in."""
         sums, counts = self._sums[row], self._counts[row]
-        for task, score in scored:
+        for task, _, score in cells:
             column = self._column[task]
             sums[column] += score
             counts[column] += 1
