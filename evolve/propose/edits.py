@@ -137,8 +137,8 @@ def consistent(edits: Iterable[Edit]) -> list[Edit]:
     taken: set[str] = set()
     found = []
     for edit in edits:
-        if not edit.slots & taken:
-            taken |= edit.slots
+        if taken.isdisjoint(edit.slots):
+            taken.update(edit.slots)
             found.append(edit)
     return found
 

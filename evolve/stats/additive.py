@@ -63,8 +63,9 @@ class AdditiveModel:
 
     def __post_init__(self) -> None:
         import numpy as np
+        from scipy.linalg import lapack
 
-        self._np = np
+        self._np, self._lapack = np, lapack
         self._task = {task: number + 1 for number, task in enumerate(self.tasks)}
         # What no cell was measured with is independent of all else, and stays out of the system to solve. Columns are
         # given in the order of the cells, so that the same cells are computed alike to the bit.
@@ -129,10 +130,8 @@ class AdditiveModel:
     def _posterior(self) -> tuple[Floats, Floats]:
         """Return the posterior mean, and the upper Cholesky factor of its precision."""
         if self._solved is None:
-            from scipy.linalg.lapack import dpotrf, dpotrs
-
-            upper, _ = dpotrf(self._precision[: self._size, : self._size], lower=0, clean=0)
-            mean, _ = dpotrs(upper, self._target[: self._size], lower=0)
+            upper, _ = self._lapack.dpotrf(self._precision[: self._size, : self._size], lower=0, clean=0)
+            mean, _ = self._lapack.dpotrs(upper, self._target[: self._size], lower=0)
             self._solved = mean, upper
         return self._solved
 
@@ -157,21 +156,17 @@ class AdditiveModel:
 
     def draw(self, normal: Callable[[], float]) -> dict[str, float]:
         """Return one draw of what all parts add from the posterior; ``normal`` gives standard normal numbers."""
-        from scipy.linalg.lapack import dtrtrs
-
         mean, upper = self._posterior()
         first = 1 + len(self._task)
         if not self._column:
             return self._of_parts(mean[first:], lambda: self.spreads.effect * normal())
         deviates = self._np.array([normal() for _ in self._column])
         # The parts come last, so that their block of the factor is that of their own distribution.
-        apart, _ = dtrtrs(upper[first:, first:], deviates, lower=0)
+        apart, _ = self._lapack.dtrtrs(upper[first:, first:], deviates, lower=0)
         return self._of_parts(mean[first:] + apart, lambda: self.spreads.effect * normal())
 
     def chance_above(self, parts: Iterable[str], instead_of: Iterable[str] = ()) -> float:
         """Return the posterior probability that some parts add more than others in their place."""
-        from scipy.linalg.lapack import dtrtrs
-
         mean, upper = self._posterior()
         contrast, unmeasured = self._np.zeros(self._size), dict.fromkeys(self._known, 0.0)
         for sign, names in ((1.0, parts), (-1.0, instead_of)):
@@ -180,7 +175,7 @@ class AdditiveModel:
                     contrast[self._column[name]] += sign
                 else:
                     unmeasured[name] += sign
-        scaled, _ = dtrtrs(upper, contrast, lower=0, trans=1)
+        scaled, _ = self._lapack.dtrtrs(upper, contrast, lower=0, trans=1)
         prior = sum(weight * weight for weight in unmeasured.values()) * self.spreads.effect**2
         spread = math.sqrt(float(scaled @ scaled) + prior)
         return 0.5 if spread == 0.0 else 0.5 * math.erfc(-float(contrast @ mean) / spread / math.sqrt(2))

@@ -23,6 +23,8 @@ class Knowledge:
         self.seen: list[Seen] = []
         self._price = state.settings.token_price
         self._costs = {edit.id: self._price * edit.tokens for edit in state.edits}
+        # What is added alone is in conflict with nothing.
+        self._replacing = [edit.id for edit in state.edits if edit.slots]
         self._scores = TaskScores(state.tasks)
         self._scores.know(INCUMBENT)
         self._parents: dict[str, int] | None = None
@@ -46,6 +48,8 @@ class Knowledge:
             if edit.id not in self.edits:
                 self.edits[edit.id] = facts_of(edit)
                 self._costs[edit.id] = self._price * edit.tokens
+                if edit.slots:
+                    self._replacing.append(edit.id)
         self.model.know(candidate.edits)
 
     def with_edits(self, edits: Iterable[str]) -> str | None:
@@ -74,7 +78,7 @@ class Knowledge:
     def worth_taking(self, effects: Mapping[str, float]) -> tuple[str, ...]:
         """Return the edits whose effect pays for their tokens; of those in conflict, the one that pays most."""
         worth = {edit: effects[edit] - cost for edit, cost in self._costs.items()}
-        paying = sorted((-value, edit) for edit, value in worth.items() if value > 0)
+        paying = sorted((-worth[edit], edit) for edit in self._replacing if worth[edit] > 0)
         taken: set[str] = set()
         left_out = set()
         for _, edit in paying:
