@@ -25,7 +25,7 @@ HEADER = [
     "harness s per 1,000",
     "of GEPA's",
 ]
-NULL_HEADER = ["search", "seeds", "claims a gain", "mean gain claimed", "evaluations"]
+NULL_HEADER = ["search", "seeds", "claims a gain", "mean gain reported", "evaluations"]
 RESUMED_HEADER = ["GEPA, seed", "candidates", "if resumed", "the same up to", "evaluations counted", "made"]
 MOST_OPTIMISM = 0.02
 MOST_FALSE_CLAIMS = 0.05
