@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evolve.protected import BEGIN, END
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"^\d{1,9}[.)][ \t]+(?=\S)")
 _BULLET = re.compile(r"^[-*+][ \t]+(?=\S)")
+_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
 _EXAMPLE = re.compile(r"^(?:User|Input)[ \t]*:", re.IGNORECASE)
 
 
@@ -60,8 +61,7 @@ def resident_tokens(text: str) -> int:
     return max(len(text.encode("utf-8")) // 4, len(text.split()))
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     kind: Kind
     start: int
     end: int
@@ -75,18 +75,25 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
 
 
-def _blocks(body: str) -> Iterator[_Block]:
-    """Yield the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0."""
-    listed = Kind.TEXT
+def _blocks(body: str) -> tuple[_Block, ...]:
+    """Return the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0."""
+    # But for the names of HTML elements, words decide nothing about blocks: other words in the same places are known.
+    return _blocks_of(body if "<" in body else _WORDS.sub("x", body))
+
+
+@lru_cache(maxsize=512)
+def _blocks_of(body: str) -> tuple[_Block, ...]:
+    found, listed = [], Kind.TEXT
     for token in _parser().parse(body):
         if token.map is None or token.nesting < 0:
             continue
         if token.level == 0 and token.type.endswith("list_open"):
             listed = Kind.NUMBERED if token.type.startswith("ordered") else Kind.BULLET
         elif token.level == 1 and token.type == "list_item_open":
-            yield _Block(listed, *token.map)
+            found.append(_Block(listed, *token.map))
         elif token.level == 0:
-            yield _Block(Kind.HEADING if token.type == "heading_open" else Kind.TEXT, *token.map)
+            found.append(_Block(Kind.HEADING if token.type == "heading_open" else Kind.TEXT, *token.map))
+    return tuple(found)
 
 
 def _joined(blocks: Iterable[_Block], lines: Sequence[str]) -> list[_Block]:
@@ -96,10 +103,11 @@ def _joined(blocks: Iterable[_Block], lines: Sequence[str]) -> list[_Block]:
     for block in blocks:
         text = "\n".join(lines[block.start : block.end])
         begins_mark = BEGIN in text and not open_mark
-        announced = bool(found) and found[-1].kind is not Kind.HEADING and _announces(found[-1], lines)
+        text_alone = block.kind is Kind.TEXT and bool(found) and found[-1].kind is not Kind.HEADING
+        announced = text_alone and _announces(found[-1], lines)
         new_example = bool(_EXAMPLE.match(text))
         goes_on = open_mark or (open_example and not new_example and block.kind is not Kind.HEADING and not begins_mark)
-        goes_on = goes_on or (announced and not begins_mark and block.kind is Kind.TEXT and not new_example)
+        goes_on = goes_on or (announced and not begins_mark and not new_example)
         if goes_on:
             found[-1] = _Block(found[-1].kind, found[-1].start, block.end)
         else:
@@ -131,7 +139,7 @@ def passages_of(body: str) -> tuple[Passage, ...]:
     found = []
     for block in _joined(_blocks(text), lines):
         piece = "\n".join(_outdented(lines[block.start : block.end])).rstrip()
-        mark = {Kind.NUMBERED: _NUMBER, Kind.BULLET: _BULLET}.get(block.kind)
+        mark = _NUMBER if block.kind is Kind.NUMBERED else _BULLET if block.kind is Kind.BULLET else None
         match = mark.match(piece) if mark else None
         apart = block.start == 0 or not lines[block.start - 1].strip()
         found.append(Passage(block.kind, piece[match.end() :] if match else piece, apart))
@@ -145,21 +153,17 @@ def body_of(passages: Iterable[Passage]) -> str:
     before: Passage | None = None
     for passage in passages:
         number = number + 1 if passage.kind is Kind.NUMBERED else 0
-        mark = {Kind.NUMBERED: f"{number}. ", Kind.BULLET: "- "}.get(passage.kind, "")
-        if before is not None and (passage.apart or _stands_apart(before, passage)):
+        mark = f"{number}. " if passage.kind is Kind.NUMBERED else "- " if passage.kind is Kind.BULLET else ""
+        # What is text would run into what stands before it without a blank line between them.
+        runs_in = passage.kind is Kind.TEXT and before is not None and before.kind is not Kind.HEADING
+        if before is not None and (passage.apart or runs_in):
             lines.append("")
         lines.append(mark + passage.text)
         before = passage
     return "\n".join(lines)
 
 
-def _stands_apart(before: Passage, passage: Passage) -> bool:
-    """Whether a passage would run into the one before it without a blank line between them."""
-    return passage.kind is Kind.TEXT and before.kind is not Kind.HEADING
-
-
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A passage with the headings that it stands under, outermost first."""
 
     passage: Passage

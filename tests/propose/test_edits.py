@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.propose.edits import FRONTMATTER, edits_of, with_edits
+from evolve.propose.edits import FRONTMATTER, _changes, edits_of, with_edits
 from evolve.skills import SKILL_FILE, Skill
 from evolve.snapshot import Snapshot
 
@@ -82,3 +84,15 @@ def test_all_edits_together_hold_every_passage_of_the_candidate_and_no_other(old
     assert {p.key for p in passages_of(made.split("---\n")[-1])} >= {
         p.key for p in passages_of(after.body) if p.level == 0
     }
+
+
+KEYS = st.lists(st.sampled_from("abc"), max_size=5)
+
+
+@given(KEYS, KEYS)
+def test_what_is_added_at_the_end_changes_what_the_search_for_runs_says_it_does(
+    old: list[str], more: list[str]
+) -> None:
+    wanted = SequenceMatcher(None, old, [*old, *more], autojunk=False).get_opcodes()
+    changes = [change for change in _changes(old, [*old, *more]) if change[3] < change[4]]
+    assert changes == [change for change in wanted if change[0] != "equal"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.propose.passages import Kind, body_of, passages_of, placed, resident_tokens
+from evolve.propose.passages import Kind, _blocks, _blocks_of, body_of, passages_of, placed, resident_tokens
 
 BODY = """\
 You do X.
@@ -96,3 +96,39 @@ PIECES = st.sampled_from(
 def test_splitting_what_was_joined_changes_nothing_more(lines: list[str]) -> None:
     once = body_of(passages_of("\n".join(lines)))
     assert body_of(passages_of(once)) == once
+
+
+LINES = (
+    "- ab c",
+    "* s t",
+    "1. one",
+    "10) ten",
+    "# Head er",
+    "para graph",
+    "Input: x y",
+    "  - in dented",
+    "      deep er",
+    "\tt ab",
+    "> quo te",
+    "- > in side",
+    "---",
+    "- - -",
+    "===",
+    "a | b c",
+    "--|--",
+    "```py thon",
+    "~~~",
+    "<div>",
+    "<!-- no",
+    "[la bel]: target",
+    "a1. b",
+    "1a. b",
+    "&amp; b",
+    "",
+)
+
+
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8))
+def test_blocks_do_not_depend_on_the_words_in_them(lines: list[str]) -> None:
+    body = "\n".join(lines)
+    assert _blocks(body) == _blocks_of.__wrapped__(body)
