@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -14,8 +14,9 @@ from evolve.protected import BEGIN, END
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_NUMBER = re.compile(r"^\d{1,9}[.)][ \t]+(?=\S)")
-_BULLET = re.compile(r"^[-*+][ \t]+(?=\S)")
+_NUMBER = re.compile(r"^\d{1,9}[.)](?:[ \t]+(?=\S)|[ \t]*(?=\n|\Z))")
+_BULLET = re.compile(r"^[-*+](?:[ \t]+(?=\S)|[ \t]*(?=\n|\Z))")
+CODE_INDENT = 4
 _EXAMPLE = re.compile(r"^(?:User|Input)[ \t]*:", re.IGNORECASE)
 
 
@@ -30,11 +31,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: what it is, its text without a number, and whether a blank line stands before it."""
+    """A passage: what it is, its text without a number, whether a blank line stands before it, its list's first number."""
 
     kind: Kind
     text: str
     apart: bool = True
+    start: int = field(default=1, compare=False)
 
     @cached_property
     def key(self) -> str:
@@ -65,6 +67,7 @@ class _Block:
     kind: Kind
     start: int
     end: int
+    number: int = 1
 
 
 @cache
@@ -75,18 +78,40 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
 
 
-def _blocks(body: str) -> Iterator[_Block]:
-    """Yield the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0."""
-    listed = Kind.TEXT
+def _blocks(body: str, lines: Sequence[str]) -> Iterator[_Block]:
+    """Yield the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0.
+
+    Lines that make no block, as link reference definitions do, are blocks of text.
+    """
+    end = 0
+    for block in _parsed(body):
+        yield from _between(end, block.start, lines)
+        yield block
+        end = block.end
+    yield from _between(end, len(lines), lines)
+
+
+def _parsed(body: str) -> Iterator[_Block]:
+    listed, number = Kind.TEXT, 1
     for token in _parser().parse(body):
         if token.map is None or token.nesting < 0:
             continue
         if token.level == 0 and token.type.endswith("list_open"):
             listed = Kind.NUMBERED if token.type.startswith("ordered") else Kind.BULLET
+            number = int(token.attrs.get("start", 1))
         elif token.level == 1 and token.type == "list_item_open":
-            yield _Block(listed, *token.map)
+            yield _Block(listed, token.map[0], token.map[1], number)
         elif token.level == 0:
             yield _Block(Kind.HEADING if token.type == "heading_open" else Kind.TEXT, *token.map)
+
+
+def _between(start: int, end: int, lines: Sequence[str]) -> Iterator[_Block]:
+    first = start
+    for number in range(start, end + 1):
+        if number == end or not lines[number].strip():
+            if number > first:
+                yield _Block(Kind.TEXT, first, number)
+            first = number + 1
 
 
 def _joined(blocks: Iterable[_Block], lines: Sequence[str]) -> list[_Block]:
@@ -101,7 +126,7 @@ def _joined(blocks: Iterable[_Block], lines: Sequence[str]) -> list[_Block]:
         goes_on = open_mark or (open_example and not new_example and block.kind is not Kind.HEADING and not begins_mark)
         goes_on = goes_on or (announced and not begins_mark and block.kind is Kind.TEXT and not new_example)
         if goes_on:
-            found[-1] = _Block(found[-1].kind, found[-1].start, block.end)
+            found[-1] = replace(found[-1], end=block.end)
         else:
             found.append(block)
             open_example = new_example
@@ -115,8 +140,10 @@ def _announces(block: _Block, lines: Sequence[str]) -> bool:
 
 
 def _outdented(lines: Sequence[str]) -> list[str]:
-    """Return lines with as much less indentation as the first one has."""
+    """Return lines with as much less indentation as the first one has; code that is told by its own keeps it."""
     indent = len(lines[0]) - len(lines[0].lstrip(" "))
+    if indent >= CODE_INDENT:
+        return list(lines)
     return [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines]
 
 
@@ -129,33 +156,50 @@ def passages_of(body: str) -> tuple[Passage, ...]:
     text = body.replace("\r\n", "\n").strip()
     lines = text.split("\n")
     found = []
-    for block in _joined(_blocks(text), lines):
+    for block in _joined(_blocks(text, lines), lines):
         piece = "\n".join(_outdented(lines[block.start : block.end])).rstrip()
         mark = {Kind.NUMBERED: _NUMBER, Kind.BULLET: _BULLET}.get(block.kind)
         match = mark.match(piece) if mark else None
         apart = block.start == 0 or not lines[block.start - 1].strip()
-        found.append(Passage(block.kind, piece[match.end() :] if match else piece, apart))
+        found.append(Passage(block.kind, piece[match.end() :] if match else piece, apart, block.number))
     return tuple(found)
 
 
 def body_of(passages: Iterable[Passage]) -> str:
-    """Join passages into a body; numbered items that follow one another are numbered anew."""
-    lines: list[str] = []
+    """Join passages into a body; numbered items that follow one another are numbered anew from their list's start."""
+    pieces: list[str] = []
     number = 0
     before: Passage | None = None
     for passage in passages:
-        number = number + 1 if passage.kind is Kind.NUMBERED else 0
+        follows = before is not None and before.kind is Kind.NUMBERED
+        number = (number + 1 if follows else passage.start) if passage.kind is Kind.NUMBERED else 0
         mark = {Kind.NUMBERED: f"{number}. ", Kind.BULLET: "- "}.get(passage.kind, "")
         if before is not None and (passage.apart or _stands_apart(before, passage)):
-            lines.append("")
-        lines.append(mark + passage.text)
+            pieces.append("")
+        pieces.append(mark + _indented(passage.text, len(mark)) if passage.text else mark.rstrip())
         before = passage
-    return "\n".join(lines)
+    return "\n".join(pieces)
+
+
+def _indented(text: str, width: int) -> str:
+    """Return the text of an item with what stands in it as far in as a wider number needs; protected text stays."""
+    first, *rest = text.split("\n")
+    inside = [line for line in rest if line.startswith("  ") and line.strip()]
+    short = width - min((len(line) - len(line.lstrip(" ")) for line in inside), default=width)
+    if short <= 0 or BEGIN in text:
+        return text
+    return "\n".join([first, *(" " * short + line if line in inside else line for line in rest)])
 
 
 def _stands_apart(before: Passage, passage: Passage) -> bool:
     """Whether a passage would run into the one before it without a blank line between them."""
-    return passage.kind is Kind.TEXT and before.kind is not Kind.HEADING
+    if passage.kind is Kind.TEXT:
+        return before.kind is not Kind.HEADING
+    listed = passage.kind in (Kind.NUMBERED, Kind.BULLET)
+    if listed and before.kind is Kind.TEXT and (passage.start != 1 or not passage.text):
+        return True
+    underlined = passage.kind is Kind.HEADING and not passage.text.lstrip().startswith("#")
+    return underlined or (before.kind is Kind.TEXT and before.text.startswith(("<", "[", "|")))
 
 
 @dataclass(frozen=True)
