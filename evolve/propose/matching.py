@@ -1,4 +1,4 @@
-"""Which passages two bodies share in the same order: the longest common subsequence, in little more than linear time."""
+"""Which passages two bodies share in the same order: the longest common subsequence, in nearly linear time."""
 
 from __future__ import annotations
 

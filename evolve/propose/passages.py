@@ -31,7 +31,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: what it is, its text without a number, whether a blank line stands before it, its list's first number."""
+    """A passage: what it is, its text without a number, whether it stands apart, and where its list begins."""
 
     kind: Kind
     text: str
