@@ -7,12 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from evolve.digest import sha256_json
 from evolve.errors import InputError
 from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
 
 SKILL_FILE = "SKILL.md"
+MAX_LISTED_CHARS = 1536
+MAX_BODY_LINES = 500
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
@@ -87,6 +91,23 @@ def validate_skill(skill: Skill) -> None:
         problems.append("the body is empty")
     if problems:
         raise InputError(f"{where}: {'; '.join(problems)}", code="invalid-skill")
+
+
+def size_warnings(skill: Skill) -> list[str]:
+    """Return which budgets of agents a skill exceeds; none of them makes it invalid."""
+    found = []
+    front, body = split_frontmatter(skill.text)
+    try:
+        fields = yaml.safe_load("\n".join(front.strip().split("\n")[1:-1]))
+    except yaml.YAMLError:
+        fields = None
+    length = len(str(fields.get("description") or "").strip()) if isinstance(fields, dict) else 0
+    if length > MAX_LISTED_CHARS:
+        found.append(f"the description has {length:,} characters, agents list {MAX_LISTED_CHARS:,} of them")
+    lines = body.count("\n") + 1
+    if lines > MAX_BODY_LINES:
+        found.append(f"the body has {lines:,} lines, more than {MAX_BODY_LINES}: move some to files beside it")
+    return found
 
 
 def read_skill(workspace: Path, root: str, name: str) -> Skill:
