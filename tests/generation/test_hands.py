@@ -1,0 +1,34 @@
+"""Making the candidates of a generation in a workspace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.conftest import CommandLine
+from tests.worlds import ScriptedModel, git
+
+
+def test_a_proposal_that_is_longer_than_agents_like_is_noted(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    skill = workspace / "skills/bracket/SKILL.md"
+    skill.write_text(skill.read_text() + "\n- line" * 498 + "\n")
+    git(workspace, "commit", "--quiet", "--all", "--message", "Long")
+    ran = evolve("generation")
+    assert ran.code in (0, 1, 3) and "note: demonstrate: the body has 5" in ran.err
+    assert ran.err.count("note: demonstrate: the body has") == 1
+
+
+def test_the_names_of_proposals_are_counted_by_their_operator(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    evolve("generation", "--operator", "lesson+demonstrate", "--operator", "lesson", "--population", "5")
+    record = json.loads((workspace / "results/generations/g0001/generation.json").read_text())
+    names = [(one["name"], one["operator"]) for one in record["proposals"] if one["operator"]]
+    assert len({name for name, _ in names}) == len(names)
+    for operator in ("lesson", "lesson+demonstrate"):
+        base = operator.replace("+", "-")
+        count = sum(of == operator for _, of in names)
+        wanted = {base, *(f"{base}-{number}" for number in range(2, count + 1))} if count else set()
+        assert {name for name, of in names if of == operator} == wanted
