@@ -94,12 +94,17 @@ def body_edits(old: Sequence[Passage], new: Sequence[Passage]) -> list[Edit]:
 
 
 def _replaced(old: Sequence[Passage], names: Sequence[str], new: Sequence[Placed], after: str | None) -> list[Edit]:
-    """Return a replaced run as edits: item by item where they match, else as one; new sections are added."""
+    """Return a replaced run as edits: item by item where they match, else as one; new sections are added.
+
+    What is taken out before a new section is no part of it, so that the section stays the edit that it is elsewhere.
+    """
     split = next((number for number, place in enumerate(new) if place.passage.level), len(new))
     if [p.kind for p in old] == [place.passage.kind for place in new] and not any(p.level for p in old):
         return [Edit(SKILL_FILE, (name,), (place.passage,), after) for name, place in zip(names, new, strict=True)]
-    if any(passage.level for passage in old) or not split:
+    if any(passage.level for passage in old):
         split = len(new)
+    if not split:
+        return [*(Edit(SKILL_FILE, (name,), after=after) for name in names), *_inserted(new, names[-1])]
     head, rest = new[:split], new[split:]
     first = Edit(SKILL_FILE, tuple(names), tuple(place.passage for place in head), after)
     return [first, *_inserted(rest, names[-1])]

@@ -75,6 +75,16 @@ def _better(one: Mapping[str, float], other: Mapping[str, float], tasks: Collect
     return sum(one[task] for task in compared) > sum(other[task] for task in compared)
 
 
+def distinct(edits: Sequence[Edit]) -> list[Edit]:
+    """Return edits without those that only add what a larger one among them adds too."""
+    added = [{passage.key for passage in edit.adds} for edit in edits]
+    return [
+        edit
+        for edit, keys in zip(edits, added, strict=True)
+        if edit.removes or not keys or not any(keys < others for others in added)
+    ]
+
+
 def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent], rationale: str) -> FrozenOverlay:
     """Return the overlay with some edits.
 
@@ -82,7 +92,7 @@ def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent],
         InputError: They change nothing.
 
     """
-    texts = with_edits(incumbent, edits)
+    texts = with_edits(incumbent, distinct(edits))
     files = Snapshot({f"{incumbent.folder}/{path}": FileEntry(text.encode("utf-8")) for path, text in texts.items()})
     if not files.files:
         raise InputError("nothing is left to change", code="no-change")

@@ -109,7 +109,9 @@ def keys(text: str) -> list[str]:
 
 
 def words(keys: list[str]) -> list[str]:
-    return " ".join(key.partition(": ")[2] for key in keys).split()
+    """Return the words of passages, without the marks of lists that stand in worked examples."""
+    found = " ".join(key.partition(": ")[2] for key in keys).split()
+    return [word for word in found if word != "-" and not word.rstrip(".").isdigit()]
 
 
 def made(before: Skill, edits: Iterable[Edit]) -> str:
@@ -193,6 +195,14 @@ def test_an_edit_behind_a_passage_that_stands_there_twice_stands_behind_that_one
 def test_a_reworded_item_stands_where_the_old_one_stood_though_others_stay() -> None:
     edits = edits_of(skill(BEFORE), skill("You do X.\n\n## Rules\n\n1. Do one.\n2. Do two."))
     assert made(skill(BEFORE), edits[1:]) == f"{FRONT}{BEFORE.replace('Two.', 'Do two.')}\n"
+
+
+def test_a_new_section_is_the_same_edits_though_what_stood_before_it_was_taken_out() -> None:
+    section = "## Rules\n\n1. New.\n2. Newer."
+    plain = edits_of(skill("A.\n\nB."), skill(f"A.\n\nB.\n\n{section}"))
+    pruned = edits_of(skill("A.\n\nB."), skill(f"A.\n\n{section}"))
+    assert [edit.id for edit in pruned[1:]] == [edit.id for edit in plain]
+    assert made(skill("A.\n\nB."), [*plain, *pruned[:1]]) == f"{FRONT}A.\n\n{section}\n"
 
 
 def test_a_renamed_heading_comes_once() -> None:

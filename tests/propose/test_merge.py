@@ -13,7 +13,7 @@ from evolve.overlays import FrozenOverlay, apply_overlay, single_file_overlay, v
 from evolve.propose.ask import Ask, Parent, rebased
 from evolve.propose.edits import edits_of
 from evolve.propose.evidence import TrainEvidence, TrainFailure, worked_example
-from evolve.propose.merge import composed, merge, merged, touched
+from evolve.propose.merge import composed, distinct, merge, merged, touched
 from evolve.propose.sections import add_examples
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.skills import SKILL_FILE, with_body
@@ -124,6 +124,15 @@ def test_edits_that_change_nothing_make_no_overlay() -> None:
     with pytest.raises(InputError) as caught:
         composed(SKILL, [], [], "Nothing.")
     assert caught.value.code == "no-change"
+
+
+def test_what_a_larger_edit_adds_too_is_added_once() -> None:
+    small = parent(f"{SKILL.body}\n\nNew.").edits
+    large = parent("You do X.\n\n## Other\n\nNew.\n\nMore.").edits
+    assert [len(edit.adds) for edit in (*small, *large)] == [1, 3]
+    for edits in ([*small, *large], [*large, *small]):
+        assert body_of(composed(SKILL, edits, [], "Both.")) == "You do X.\n\n## Other\n\nNew.\n\nMore."
+    assert distinct([*small, *small]) == [*small, *small]
 
 
 def test_of_many_parents_eight_are_named_and_all_worked_examples_declared() -> None:
