@@ -134,6 +134,17 @@ def test_the_marks_of_one_protected_passage_are_never_parted() -> None:
     assert len(passages_of("One.\n\n<!-- evolve:keep -->\n\nTwo.\n\n# Never ended\n\n- x")) == 2
 
 
+def test_a_passage_that_is_protected_again_in_the_same_block_goes_on() -> None:
+    first = "a <!-- evolve:keep -->b<!-- evolve:end --> <!-- evolve:keep --> c\n\nd <!-- evolve:end --> e"
+    assert [p.text for p in passages_of(f"{first}\n\nf")] == [first, "f"]
+
+
+def test_an_underlined_heading_never_takes_in_what_stands_before_it() -> None:
+    under_another = passages_of("# H\nSub\n---\n\nText.")[1]
+    before = passages_of("- item")[0]
+    assert body_of([before, under_another]) == "- item\n\nSub\n---"
+
+
 def test_a_list_that_goes_on_after_a_code_block_keeps_its_numbers() -> None:
     one, code, two, three = passages_of("1. One.\n\n```\nx\n```\n\n2. Two.\n3. Three.")
     assert body_of([one, code, three]) == "1. One.\n\n```\nx\n```\n\n2. Three."
