@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -67,6 +68,17 @@ def with_body(text: str, body: str) -> str:
     return f"{split_frontmatter(text)[0].rstrip()}\n\n{body.strip()}\n"
 
 
+@lru_cache(maxsize=256)
+def _faults(name: str, front: str) -> tuple[str, ...]:
+    """Return what the specification's own reader finds wrong; candidates of one skill share their frontmatter."""
+    import skills_ref
+
+    with short_lived("skill") as scratch:
+        folder = Path(scratch) / name
+        Snapshot.of_texts({SKILL_FILE: front}).write_scratch(folder)
+        return tuple(skills_ref.validate(folder))
+
+
 def validate_skill(skill: Skill) -> None:
     """Check a skill against the agent skills specification.
 
@@ -74,8 +86,6 @@ def validate_skill(skill: Skill) -> None:
         InputError: The message names the skill's file and every fault found.
 
     """
-    import skills_ref
-
     where = f"{skill.folder}/{SKILL_FILE}"
     if SKILL_FILE not in skill.files.files:
         raise InputError(f"{where}: no such file", hint="a skill is a folder with a SKILL.md", code="no-skill-md")
@@ -83,10 +93,8 @@ def validate_skill(skill: Skill) -> None:
         skill.files.files[SKILL_FILE].content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 (byte {error.start})", code="not-utf8") from error
-    with short_lived("skill") as scratch:
-        folder = Path(scratch) / skill.name
-        Snapshot({SKILL_FILE: skill.files.files[SKILL_FILE]}).write_scratch(folder)
-        problems = skills_ref.validate(folder)
+    front, _ = split_frontmatter(skill.text)
+    problems = list(_faults(skill.name, front or skill.text))
     if not skill.body:
         problems.append("the body is empty")
     if problems:
