@@ -241,6 +241,7 @@ def test_later_generations_know_what_fits_the_skill_as_it_is(opened: Workspace) 
     pool = pool_of(opened)
     assert list(pool.archived) == [entry.overlay_sha256 for entry in entries[1:]]
     assert [known.name for known in pool.earlier()] == ["lesson-0 of g0000", "lesson-1 of g0000"]
+    assert [candidate.name for _, candidate in pool.archived.values()] == ["g0000-lesson-0", "g0000-lesson-1"]
     opened.root.joinpath("skills/bracket/SKILL.md").write_text(opened.skill("bracket").text + "\nMore.\n")
     assert pool_of(opened).archived == {}
 
