@@ -19,6 +19,7 @@ from evolve.protected import check_protected
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.records.policy import LeakLimits
+from evolve.redact import redact
 from evolve.skills import Skill, validate_skill
 from evolve.snapshot import FileEntry, Snapshot
 
@@ -128,8 +129,14 @@ def validate_overlay(
 
 
 def _check_scope(overlay: FrozenOverlay, incumbent: Skill, where: str) -> None:
-    if not overlay.files.files:
+    files = overlay.files.files
+    if not files:
         raise InputError(f"{where}: holds no file beside {OVERLAY_FILE}", code="empty-overlay")
+    if len(files) > MAX_OVERLAY_FILES:
+        raise InputError(f"{where}: {len(files)} files, {MAX_OVERLAY_FILES} are allowed", code="too-many-files")
+    size = sum(len(entry.content) for entry in files.values())
+    if size > MAX_OVERLAY_BYTES:
+        raise InputError(f"{where}: {size} bytes, {MAX_OVERLAY_BYTES} are allowed", code="too-large")
     for path, entry in overlay.files.files.items():
         inside = safe_relative(path, where=where)
         if not inside.is_relative_to(PurePosixPath(incumbent.folder)):
@@ -143,8 +150,18 @@ def _check_scope(overlay: FrozenOverlay, incumbent: Skill, where: str) -> None:
 
 
 def write_overlay(folder: Path, overlay: FrozenOverlay, *, staging: Path) -> None:
-    """Write an overlay folder, all of it or nothing; ``staging`` is where it is filled."""
-    value = {key: item for key, item in overlay.spec.json_value().items() if item not in (None, "", [], {})}
+    """Write an overlay folder, secrets taken out of what it says of itself, all of it or nothing.
+
+    Args:
+        folder: Where it is to lie.
+        overlay: What to write.
+        staging: Where it is filled.
+
+    """
+    spec = overlay.spec
+    told = {"rationale": redact(spec.rationale), "expected_effect": redact(spec.expected_effect)}
+    spec = spec.model_copy(update={**told, "risks": tuple(map(redact, spec.risks))})
+    value = {key: item for key, item in spec.json_value().items() if item not in (None, "", [], {})}
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
 
     def fill(new: Path) -> None:

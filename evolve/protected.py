@@ -19,7 +19,7 @@ def protected_passages(text: str) -> tuple[str, ...]:
 
 
 def check_protected(before: str, after: str, where: str) -> None:
-    """Check that every protected passage is still protected, byte for byte and in the same order.
+    """Check that every protected passage is still protected, byte for byte but for line ends, and in the same order.
 
     Args:
         before: A file of the incumbent.
@@ -30,7 +30,8 @@ def check_protected(before: str, after: str, where: str) -> None:
         InputError: A passage was changed, moved before another, or is not protected any more.
 
     """
-    kept, wanted = iter(protected_passages(after)), protected_passages(before)
+    wanted = protected_passages(before.replace("\r\n", "\n"))
+    kept = iter(protected_passages(after.replace("\r\n", "\n")))
     for passage in wanted:
         if passage not in kept:
             first = next((line.strip() for line in passage.splitlines() if line.strip()), "an empty passage")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+
+import yaml
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
@@ -14,6 +16,8 @@ from evolve.scratch import short_lived
 from evolve.snapshot import Snapshot
 
 SKILL_FILE = "SKILL.md"
+MAX_LISTED_CHARS = 1536
+MAX_BODY_LINES = 500
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
@@ -64,6 +68,17 @@ def with_body(text: str, body: str) -> str:
     return f"{split_frontmatter(text)[0].rstrip()}\n\n{body.strip()}\n"
 
 
+@lru_cache(maxsize=256)
+def _faults(name: str, front: str) -> tuple[str, ...]:
+    """Return what the specification's own reader finds wrong; candidates of one skill share their frontmatter."""
+    import skills_ref
+
+    with short_lived("skill") as scratch:
+        folder = Path(scratch) / name
+        Snapshot.of_texts({SKILL_FILE: front}).write_scratch(folder)
+        return tuple(skills_ref.validate(folder))
+
+
 def validate_skill(skill: Skill) -> None:
     """Check a skill against the agent skills specification.
 
@@ -71,8 +86,6 @@ def validate_skill(skill: Skill) -> None:
         InputError: The message names the skill's file and every fault found.
 
     """
-    import skills_ref
-
     where = f"{skill.folder}/{SKILL_FILE}"
     if SKILL_FILE not in skill.files.files:
         raise InputError(f"{where}: no such file", hint="a skill is a folder with a SKILL.md", code="no-skill-md")
@@ -80,14 +93,29 @@ def validate_skill(skill: Skill) -> None:
         skill.files.files[SKILL_FILE].content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 (byte {error.start})", code="not-utf8") from error
-    with short_lived("skill") as scratch:
-        folder = Path(scratch) / skill.name
-        Snapshot({SKILL_FILE: skill.files.files[SKILL_FILE]}).write_scratch(folder)
-        problems = skills_ref.validate(folder)
+    front, _ = split_frontmatter(skill.text)
+    problems = list(_faults(skill.name, front or skill.text))
     if not skill.body:
         problems.append("the body is empty")
     if problems:
         raise InputError(f"{where}: {'; '.join(problems)}", code="invalid-skill")
+
+
+def size_warnings(skill: Skill) -> list[str]:
+    """Return which budgets of agents a skill exceeds; none of them makes it invalid."""
+    found = []
+    front, body = split_frontmatter(skill.text)
+    try:
+        fields = yaml.safe_load("\n".join(front.strip().split("\n")[1:-1]))
+    except yaml.YAMLError:
+        fields = None
+    length = len(str(fields.get("description") or "").strip()) if isinstance(fields, dict) else 0
+    if length > MAX_LISTED_CHARS:
+        found.append(f"the description has {length:,} characters, agents list {MAX_LISTED_CHARS:,} of them")
+    lines = body.count("\n") + 1
+    if lines > MAX_BODY_LINES:
+        found.append(f"the body has {lines:,} lines, more than {MAX_BODY_LINES}: move some to files beside it")
+    return found
 
 
 def read_skill(workspace: Path, root: str, name: str) -> Skill:

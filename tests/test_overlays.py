@@ -87,6 +87,30 @@ def test_an_overlay_that_breaks_a_rule_is_refused(files: dict[str, str | bytes],
     assert says in error.message
 
 
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({f"skills/greeter/{number}.md": "x" for number in range(64)}, None),
+        ({f"skills/greeter/{number}.md": "x" for number in range(65)}, "too-many-files"),
+        ({"skills/greeter/a.md": "x" * 2**21, "skills/greeter/b.md": "x" * 2**21}, None),
+        ({"skills/greeter/a.md": "x" * 2**21, "skills/greeter/b.md": "x" * (2**21 + 1)}, "too-large"),
+    ],
+)
+def test_the_caps_of_a_folder_hold_in_memory_too(files: dict[str, str | bytes], code: str | None) -> None:
+    if code is None:
+        validate_overlay(overlay_of(files), SKILL, CORPUS, "overlays/x")
+    else:
+        assert refusal(overlay_of(files)).code == code
+
+
+def test_no_secret_is_written_in_what_an_overlay_says_of_itself(tmp_path: Path) -> None:
+    secret = f"sk-ant-{'a1B2' * 8}"
+    overlay = overlay_of({SKILL_PATH: "x"}, rationale=f"By {secret}.", expected_effect=secret, risks=[secret, "None."])
+    write_overlay(tmp_path / "o", overlay, staging=tmp_path / "staging")
+    assert secret not in (tmp_path / "o" / "overlay.yaml").read_text()
+    assert read_overlay(tmp_path / "o", {}).spec.risks == ("[redacted]", "None.")
+
+
 def test_an_executable_prompt_is_refused() -> None:
     overlay = FrozenOverlay(spec(), Snapshot({"skills/greeter/x.md": FileEntry(b"x", executable=True)}))
     assert "not executable" in refusal(overlay).message

@@ -71,6 +71,13 @@ def test_passages_keep_their_order_and_their_number() -> None:
         check_protected(first + first, first, "here")
 
 
+def test_line_ends_tell_no_passages_apart() -> None:
+    whole = f"a\r\n{BEGIN}\r\nb\r\n{END}\r\n"
+    check_protected(whole, whole.replace("\r\n", "\n"), "here")
+    with pytest.raises(InputError):
+        check_protected(whole, whole.replace("b\r\n", "b"), "here")
+
+
 @given(st.text("ab\n", max_size=8), st.text("ab\n", max_size=8), st.text("ab\n", max_size=8))
 def test_text_around_a_passage_never_matters(before: str, passage: str, after: str) -> None:
     whole = f"{before}{BEGIN}{passage}{END}{after}"

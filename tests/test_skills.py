@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.errors import InputError
-from evolve.skills import read_skill, read_skills, split_frontmatter, with_body
-from evolve.snapshot import FileEntry
+from evolve.skills import Skill, read_skill, read_skills, size_warnings, split_frontmatter, with_body
+from evolve.snapshot import FileEntry, Snapshot
 from tests.builders import entries, make_skill, skill_text, write_files
 
 
@@ -137,3 +137,32 @@ def test_another_body_keeps_the_frontmatter_and_reads_back(body: str) -> None:
 def test_a_skill_with_a_binary_file_beside_it_is_valid(tmp_path: Path) -> None:
     write_files(tmp_path / "skills/greeter", {"SKILL.md": skill_text(), "logo.png": b"\x89PNG\0\xff"})
     assert read_skill(tmp_path, "skills", "greeter").files.files["logo.png"] == entries({"x": b"\x89PNG\0\xff"})["x"]
+
+
+FIELDS = "---\nname: x\n{}---\n\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("description", "body", "warns"),
+    [
+        ("description: short\n", "Body.", []),
+        (f"description: {'x' * 1536}\n", "\n".join(["line"] * 500), []),
+        (f"description: {'x' * 1537}\n", "Body.", ["the description has 1,537 characters"]),
+        (f"description: >\n  {'x' * 800}\n  {'y' * 800}\n", "Body.", ["the description has 1,601 characters"]),
+        ("description: short\n", "\n".join(["line"] * 501), ["the body has 501 lines"]),
+        ("description: short\n", "\r\n".join(["line"] * 501), ["the body has 501 lines"]),
+        (f"description: {'x' * 1537}\n", "a\n\n" * 300, ["the description has 1,537", "the body has 599 lines"]),
+        ("", "Body.", []),
+        ("description: [\n", "Body.", []),
+        ("description:\n", "Body.", []),
+        (f"description: short\nlicense: {'x' * 2000}\n", "Body.", []),
+    ],
+)
+def test_budgets_of_agents_are_warned_of(description: str, body: str, warns: list[str]) -> None:
+    found = size_warnings(Skill("x", "skills/x", Snapshot.of_texts({"SKILL.md": FIELDS.format(description, body)})))
+    assert [text.startswith(start) for text, start in zip(found, warns, strict=True)] == [True] * len(warns)
+
+
+def test_a_skill_without_frontmatter_is_measured_all_the_same() -> None:
+    assert size_warnings(Skill("x", "skills/x", Snapshot.of_texts({"SKILL.md": "---\n- a\n---\nBody.\n"}))) == []
+    assert len(size_warnings(Skill("x", "skills/x", Snapshot.of_texts({"SKILL.md": "line\n" * 501})))) == 1

@@ -32,6 +32,7 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
     from evolve.sandbox.box_preflight import find_box
     from evolve.sandbox.choose import UNSAFE_HOST_NOTE, choose_sandbox, require_containment
     from evolve.sandbox.host_box import HostBox
+    from evolve.skills import size_warnings
     from evolve.stats.multiplicity import level_of_look
 
     workspace = here()
@@ -54,6 +55,7 @@ def command(include_expensive: bool, unsafe_host: bool, as_json: bool) -> int:
                 f"(smallest p {smallest:.3g}, first look {alpha:.3g}); have at least 6, better 12"
             )
     lines += [f"warning: {text}" for text in leaking_skills(corpus, skills, policy.leaks)]
+    lines += [f"note: {name}: {text}" for name, skill in skills.items() for text in size_warnings(skill)]
     alike = near_duplicates(corpus.at_hand, policy.leaks.likeness)
     lines += [
         f"warning: {one.first.id} ({one.first.task.split}) and {one.second.id} ({one.second.task.split}) are "

@@ -14,6 +14,7 @@ from evolve.errors import InputError
 
 if TYPE_CHECKING:
     from evolve.bench.runner import RunOptions
+    from evolve.skills import Skill
 
 OPERATORS = (
     "demonstrate",
@@ -85,9 +86,17 @@ def command(
     emit([{"overlay": path} for path in made], "\n".join(made), as_json=as_json)
 
 
+def _note_sizes(where: str, candidate: Skill) -> None:
+    from evolve.skills import size_warnings
+
+    for text in size_warnings(candidate):
+        say(f"note: {where}: {text}", err=True)
+
+
 def _manual(skill: str, source: Path) -> str:
     from evolve.corpus.loading import load_corpus
     from evolve.overlays import single_file_overlay, validate_overlay
+    from evolve.propose.archive import check_new, read_archive
     from evolve.propose.store import store_overlay
     from evolve.records.base import read_text
     from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
@@ -97,7 +106,16 @@ def _manual(skill: str, source: Path) -> str:
     incumbent = workspace.skill(skill)
     spec = OverlaySpec(schema_id=OVERLAY_SCHEMA, skills=(skill,), operator="manual", parents=(incumbent.fingerprint,))
     overlay = single_file_overlay(incumbent, SKILL_FILE, read_text(source), spec)
-    validate_overlay(overlay, incumbent, load_corpus(workspace.corpus), str(source), workspace.policy().leaks)
+    corpus = load_corpus(workspace.corpus)
+    candidate = validate_overlay(overlay, incumbent, corpus, str(source), workspace.policy().leaks)
+    try:
+        check_new(overlay, incumbent, ())
+    except InputError as error:
+        raise InputError(f"{source}: {error.message}", code=error.code) from error
+    for entry in read_archive(workspace):
+        if (entry.overlay_sha256, entry.incumbent) == (overlay.digest, incumbent.fingerprint):
+            say(f"note: it equals {entry.name} of {entry.generation}: {entry.fate}. {entry.reason}".rstrip(), err=True)
+    _note_sizes(str(source), candidate)
     return workspace.relative(store_overlay(workspace, overlay))
 
 
@@ -113,7 +131,7 @@ def _made(
     from evolve.generation.candidates import Proposer
     from evolve.generation.choose import choose_skill
     from evolve.generation.reflecting import check_proposer
-    from evolve.overlays import apply_overlay, read_overlay
+    from evolve.overlays import apply_overlay, read_overlay, validate_overlay
     from evolve.propose.archive import Known, check_new
     from evolve.propose.ask import Ask, Parent
     from evolve.propose.edits import edits_of
@@ -129,6 +147,8 @@ def _made(
     refused = []
     with open_bench(workspace, as_json=as_json, options=options) as (bench, models):
         check_proposer(bench, operators)
+        for parent, overlay in zip(parents, overlays, strict=True):
+            validate_overlay(overlay, workspace.skill(overlay.skill), bench.corpus, str(parent), bench.policy.leaks)
         chosen = choose_skill(bench, "by-hand", skill)
         incumbent = chosen.skill
         bench.progress.note(f"skill: {incumbent.name} ({chosen.because})")
@@ -149,6 +169,7 @@ def _made(
             path = workspace.relative(store_overlay(workspace, overlay))
             known.append(Known.of(path, overlay, incumbent))
             made.append(path)
+            _note_sizes(path, apply_overlay(incumbent, overlay))
     for line in refused:
         say(f"no proposal from {line}", err=True)
     if not made:

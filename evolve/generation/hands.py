@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import mean
@@ -25,6 +26,7 @@ from evolve.records.generation import Proposal
 from evolve.records.kinds import Split
 from evolve.records.search import Step
 from evolve.redact import redact
+from evolve.skills import size_warnings
 
 IN_VAIN = frozenset(
     (
@@ -57,6 +59,8 @@ class GenerationHands:
         if proposal.overlay_sha256 is None:
             return NotMade(proposal.refused or "", for_good=proposal.for_good)
         candidate = self._pool.get(proposal.overlay_sha256)
+        for text in size_warnings(apply_overlay(self._pool.skill, candidate.overlay)) if done is None else ():
+            self._bench.progress.note(f"note: {proposal.name}: {text}")
         return Made(candidate.overlay.digest, candidate.edits, candidate.tokens)
 
     def _proposal(self, step: Step, key: str) -> Proposal:
@@ -94,10 +98,8 @@ class GenerationHands:
 
     def _name_for(self, step: Step) -> str:
         base = RECOMBINED if step.kind == "compose" else step.operator.replace("+", "-")
-        taken = sum(
-            proposal.name == base or proposal.name.rpartition("-")[0] == base
-            for proposal in self._state.record.proposals
-        )
+        numbered = re.compile(rf"{re.escape(base)}(?:-\d+)?")
+        taken = sum(bool(numbered.fullmatch(proposal.name)) for proposal in self._state.record.proposals)
         return base if taken == 0 else f"{base}-{taken + 1}"
 
     def _digest_of(self, parent: str) -> str:

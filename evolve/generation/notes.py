@@ -23,6 +23,8 @@ from evolve.records.search import Checkpoint
 from evolve.redact import redact
 from evolve.workspace import Workspace
 
+MAX_REASON_CHARS = 2000
+
 
 def archive_entries(
     workspace: Workspace, state: GenerationState, pool: Pool, search: Checkpoint, policy: Policy, at: datetime
@@ -56,6 +58,7 @@ def archive_entries(
     for proposal in record.proposals:
         candidate = _candidate(pool, proposal)
         fate, reason = fate_of(proposal, record)
+        said = redact(reason)[:MAX_REASON_CHARS]
         rows = pool.rows(proposal.name)
         tried = known.candidates.get(proposal.overlay_sha256 or "")
         folder = None if candidate is None else workspace.relative(store_overlay(workspace, candidate.overlay))
@@ -75,7 +78,7 @@ def archive_entries(
                 proposer_usd_micros=proposal.cost_usd_micros,
                 earned=None if tried is None or not rows else known.chance_better(tried),
                 fate=fate,
-                reason=reason,
+                reason=said,
                 evidence=record.evidence if fate in ("proven", "unproven") else None,
             )
         )
@@ -86,7 +89,7 @@ def archive_entries(
                 operator=proposal.operator,
                 idea=redact(idea),
                 fate=fate,
-                reason=reason,
+                reason=said,
                 numbers=numbers_of(proposal, record),
             )
         )

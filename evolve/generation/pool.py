@@ -95,7 +95,9 @@ class Pool:
             except (EvolveError, OSError):
                 continue  # gone, changed or no longer allowed: it teaches nothing, and cannot be measured again
             if overlay.digest == entry.overlay_sha256:
-                candidate = Candidate(entry.name, overlay, edits_of(self.skill, apply_overlay(self.skill, overlay)))
+                # Under its own name it would share an arm, and so rows, with a proposal of this generation.
+                name = f"{entry.generation}-{entry.name}"
+                candidate = Candidate(name, overlay, edits_of(self.skill, apply_overlay(self.skill, overlay)))
                 yield overlay.digest, (entry, candidate)
 
     def earlier(self) -> list[Known]:

@@ -19,8 +19,11 @@ from evolve.skills import Skill
 from evolve.workspace import Workspace
 
 ARCHIVE_FILE, LEARNINGS_FILE = "archive.jsonl", "learnings.jsonl"
+LOCK_WAIT_S = 10.0
 NEARLY_THE_SAME = 0.95
 """Share of words in the same order from which two changes are taken for one."""
+MOST_COMPARED = 2000
+"""Words of two changes that are compared in any order; a long text that was moved about is another one."""
 
 E = TypeVar("E", ArchiveEntry, Learning)
 
@@ -46,12 +49,16 @@ def read_learnings(workspace: Workspace) -> tuple[Learning, ...]:
 
 
 def _read(kind: type[E], path: Path) -> tuple[E, ...]:
-    return tuple(read_jsonl(kind, path)) if path.exists() else ()
+    try:
+        return tuple(read_jsonl(kind, path)) if path.exists() else ()
+    except InputError as error:
+        hint = "take the line out, or restore the file as it was committed; nothing else depends on it"
+        raise InputError(error.message, hint=error.hint or hint, code=error.code) from error
 
 
 def add_to_archive(workspace: Workspace, entries: Sequence[ArchiveEntry], learnings: Sequence[Learning]) -> None:
     """Add what a generation tried; the lines that it added before, as in an interrupted try, are replaced."""
-    with writer_lock(workspace.locks / "archive.lock", "the archive", wait_s=10):
+    with writer_lock(workspace.locks / "archive.lock", "the archive", wait_s=LOCK_WAIT_S):
         _replace(workspace.overlays / ARCHIVE_FILE, read_archive(workspace), entries)
         _replace(workspace.overlays / LEARNINGS_FILE, read_learnings(workspace), learnings)
 
@@ -124,8 +131,29 @@ def nearly_the_same(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
         return True
     if {slot for edit in one for slot in edit.slots} != {slot for edit in other for slot in edit.slots}:
         return False
-    matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher(None, _words(one), _words(other), autojunk=False)
-    return matcher.real_quick_ratio() >= NEARLY_THE_SAME and matcher.ratio() >= NEARLY_THE_SAME
+    return _likeness(_words(one), _words(other)) >= NEARLY_THE_SAME
+
+
+def _likeness(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of words that stand in both in the same order; of long texts at the least."""
+    begin = _shared(one, other)
+    end = _shared(one[begin:][::-1], other[begin:][::-1])
+    middles = one[begin : len(one) - end], other[begin : len(other) - end]
+    total, shared = len(one) + len(other), begin + end
+    if not total:
+        return 1.0
+    if 2 * (shared + min(map(len, middles))) / total < NEARLY_THE_SAME or max(map(len, middles)) > MOST_COMPARED:
+        return 2 * shared / total
+    matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher(None, *middles, autojunk=False)
+    return 2 * (shared + sum(block.size for block in matcher.get_matching_blocks())) / total
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words two sequences have in common at their beginning."""
+    return next(
+        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
 
 
 def _words(edits: Sequence[Edit]) -> list[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from evolve.digest import sha256_json
+from evolve.propose.matching import gaps, names_of, text_of_name
 from evolve.propose.passages import Passage, Placed, body_of, passages_of, placed, resident_tokens
 from evolve.propose.sections import EXAMPLES_HEADING
+from evolve.protected import protected_passages
 from evolve.skills import SKILL_FILE, Skill, split_frontmatter, with_body
 
 FRONTMATTER = "frontmatter"
@@ -21,10 +22,10 @@ class Edit:
 
     Args:
         file: The file within the skill, or ``frontmatter`` for that of SKILL.md.
-        removes: Keys of the incumbent's passages that it takes out; empty for what is only added.
+        removes: Names of the incumbent's passages that it takes out; empty for what is only added.
         adds: The passages that it puts in; empty for what is only taken out.
-        after: The key of the incumbent's passage that it stands behind; ``None`` is the beginning.
-        under: New headings that it stands under, outermost first.
+        after: The name of the incumbent's passage that it stands behind; ``None`` is the beginning.
+        under: New headings that it brings and stands under, outermost first.
         whole: The whole new text, for a file that is replaced as one.
         longer: How many more resident tokens that text has; a file beside SKILL.md has none.
 
@@ -56,7 +57,8 @@ class Edit:
         """About how many resident tokens it adds; what is read on demand alone, as other files are, adds none."""
         if self.whole is not None:
             return self.longer
-        return sum(passage.tokens for passage in self.adds) - sum(map(resident_tokens, self.removes))
+        taken = sum(resident_tokens(text_of_name(name)) for name in self.removes)
+        return sum(passage.tokens for passage in self.adds) - taken
 
 
 @lru_cache(maxsize=4096)
@@ -81,55 +83,53 @@ def edits_of(before: Skill, after: Skill) -> tuple[Edit, ...]:
 
 def body_edits(old: Sequence[Passage], new: Sequence[Passage]) -> list[Edit]:
     """Return the edits between two bodies: one for each passage that is added or taken out, or run that is replaced."""
-    known = {passage.key for passage in old}
+    names = names_of(old)
     stands = placed(new)
     found: list[Edit] = []
-    for tag, start, end, first, last in _changes([p.key for p in old], [p.key for p in new]):
-        after = old[start - 1].key if start else None
-        added = stands[first:last]
-        match tag:
-            case "replace":
-                found += _replaced(old[start:end], added, after, known)
-            case "delete":
-                found += [Edit(SKILL_FILE, (passage.key,), after=after) for passage in old[start:end]]
-            case "insert":
-                found += _inserted(added, after, known)
+    for gap in gaps(names, names_of(new)):
+        after = names[gap.start - 1] if gap.start else None
+        gone, added = names[gap.start : gap.end], stands[gap.first : gap.last]
+        if not added:
+            found += [Edit(SKILL_FILE, (name,), after=after) for name in gone]
+        elif not gone:
+            found += _inserted(added, after)
+        else:
+            found += _replaced(old[gap.start : gap.end], gone, added, after)
     return found
 
 
-def _changes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    if new[: len(old)] == old:
-        # What the search for matching runs comes to, and the most frequent case: something is added at the end.
-        return [("insert", len(old), len(old), len(old), len(new))]
-    return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+def _replaced(old: Sequence[Passage], names: Sequence[str], new: Sequence[Placed], after: str | None) -> list[Edit]:
+    """Return a replaced run as edits: item by item where they match, else as one; new sections are added.
 
-
-def _replaced(old: Sequence[Passage], new: Sequence[Placed], after: str | None, known: set[str]) -> list[Edit]:
-    """Return a replaced run as edits: item by item where they match, else as one; new sections are added."""
+    What is taken out before a new section is no part of it, so that the section stays the edit that it is elsewhere.
+    """
     split = next((number for number, place in enumerate(new) if place.passage.level), len(new))
     if [p.kind for p in old] == [place.passage.kind for place in new] and not any(p.level for p in old):
-        return [Edit(SKILL_FILE, (gone.key,), (place.passage,), after) for gone, place in zip(old, new, strict=True)]
-    removed = tuple(passage.key for passage in old)
-    if any(passage.level for passage in old) or not split:
+        return [Edit(SKILL_FILE, (name,), (place.passage,), after) for name, place in zip(names, new, strict=True)]
+    if any(passage.level for passage in old):
         split = len(new)
+    if not split:
+        return [*(Edit(SKILL_FILE, (name,), after=after) for name in names), *_inserted(new, names[-1])]
     head, rest = new[:split], new[split:]
-    first = Edit(SKILL_FILE, removed, tuple(place.passage for place in head), after)
-    return [first, *_inserted(rest, removed[-1], known)]
+    first = Edit(SKILL_FILE, tuple(names), tuple(place.passage for place in head), after)
+    return [first, *_inserted(rest, names[-1])]
 
 
-def _inserted(added: Sequence[Placed], after: str | None, known: set[str]) -> list[Edit]:
-    """Return one edit for each passage that is added; headings come with what stands under them."""
-    inside = {heading.key for place in added for heading in place.under}
-    return [
-        Edit(
-            SKILL_FILE,
-            adds=(place.passage,),
-            after=after,
-            under=tuple(heading for heading in place.under if heading.key not in known),
-        )
-        for place in added
-        if place.passage.level == 0 or place.passage.key not in inside
-    ]
+def _inserted(added: Sequence[Placed], after: str | None) -> list[Edit]:
+    """Return one edit for each passage that is added; the headings that are added with it come with it."""
+    found: list[Edit] = []
+    path: list[Passage] = []
+    for number, place in enumerate(added):
+        passage = place.passage
+        if passage.level:
+            path = [heading for heading in path if heading.level < passage.level]
+        following = added[number + 1].passage if number + 1 < len(added) else None
+        bare = following is None or 0 < following.level <= passage.level
+        if not passage.level or bare:
+            found.append(Edit(SKILL_FILE, adds=(passage,), after=after, under=tuple(path)))
+        if passage.level:
+            path.append(passage)
+    return found
 
 
 def consistent(edits: Iterable[Edit]) -> list[Edit]:
@@ -137,8 +137,8 @@ def consistent(edits: Iterable[Edit]) -> list[Edit]:
     taken: set[str] = set()
     found = []
     for edit in edits:
-        if taken.isdisjoint(edit.slots):
-            taken.update(edit.slots)
+        if not edit.slots & taken:
+            taken |= edit.slots
             found.append(edit)
     return found
 
@@ -162,28 +162,53 @@ def with_edits(skill: Skill, edits: Iterable[Edit]) -> dict[str, str]:
 
 
 def edited(old: Sequence[Passage], edits: Sequence[Edit]) -> list[Passage]:
-    """Return passages with some edits made."""
-    removed = {key for edit in edits for key in edit.removes}
+    """Return passages with some edits made: a replacement stands where the first that it takes out stood.
+
+    A protected passage is taken out only where one of the edits puts it in again.
+    """
+    names = names_of(old)
+    present = set(names)
+    removed = {name for edit in edits for name in edit.removes} - _still_protected(old, names, edits)
+    instead: dict[str, list[Edit]] = {}
     behind: dict[str | None, list[Edit]] = {}
     for edit in edits:
-        if edit.adds:
+        place = next((name for name in edit.removes if name in present), None)
+        if place is not None:
+            instead.setdefault(place, []).append(edit)
+        else:
             behind.setdefault(edit.after, []).append(edit)
     found = _added(behind.pop(None, []))
-    for passage in old:
-        if passage.key not in removed:
+    for name, passage in zip(names, old, strict=True):
+        if name not in removed:
             found.append(passage)
-        found += _added(behind.pop(passage.key, []))
+        found += [added for edit in instead.get(name, ()) for added in edit.adds]
+        found += _added(behind.pop(name, []))
     for left in behind.values():
         found += _added(left)
     return found
 
 
+def _still_protected(old: Sequence[Passage], names: Sequence[str], edits: Sequence[Edit]) -> set[str]:
+    moved = {text for edit in edits for passage in edit.adds for text in protected_passages(passage.text)}
+    return {name for name, passage in zip(names, old, strict=True) if set(protected_passages(passage.text)) - moved}
+
+
 def _added(edits: Sequence[Edit]) -> list[Passage]:
-    groups: dict[tuple[Passage, ...], list[Passage]] = {}
+    """Return what edits add at one place: what brings no heading first, then section by section, examples last."""
+    sections: dict[tuple[Passage, ...], list[Passage]] = {}
     for edit in edits:
-        groups.setdefault(edit.under, []).extend(edit.adds)
-    found: list[Passage] = []
-    for under in sorted(groups, key=lambda headings: bool(headings) and headings[0].text.strip() == EXAMPLES_HEADING):
-        found += [heading for heading in under if heading not in found]
-        found += groups[under]
-    return found
+        lone = edit.adds[:1] if edit.adds and edit.adds[0].level and not edit.removes else ()
+        path = (*edit.under, *lone)
+        for depth in range(len(path) + 1):
+            sections.setdefault(path[:depth], [])
+        sections[path] += edit.adds[len(lone) :]
+    ranks = {path: (_shows_examples(path), rank) for rank, path in enumerate(sections)}
+
+    def order(path: tuple[Passage, ...]) -> list[tuple[bool, int]]:
+        return [ranks[path[:depth]] for depth in range(1, len(path) + 1)]
+
+    return [passage for path in sorted(sections, key=order) for passage in (*path[-1:], *sections[path])]
+
+
+def _shows_examples(path: Sequence[Passage]) -> bool:
+    return bool(path) and path[-1].text.strip() == EXAMPLES_HEADING

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from evolve.gate.metrics import counted
 from evolve.propose.bundle.told import Told
 from evolve.propose.edits import Edit
 from evolve.records.archive import Fate, Learning
@@ -39,8 +40,8 @@ def idea_of(rationale: str, edits: Sequence[Edit]) -> str:
     """Return a candidate's idea in a line: why it was made, and how what it adds begins."""
     added = [" ".join(passage.text.split()) for edit in edits for passage in edit.adds]
     taken = sum(len(edit.removes) for edit in edits)
-    said = [rationale.strip()] if rationale.strip() else []
+    said = [" ".join(rationale.split())] if rationale.strip() else []
     said += [f"Adds: {' / '.join(added)}"] if added else []
-    said += [f"Takes out {taken} passages."] if taken and not added else []
+    said += [f"Takes out {counted(taken, 'passage', 'passages')}."] if taken and not added else []
     text = " ".join(said) or "A change of other files."
     return text if len(text) <= IDEA_CHARS else f"{text[: IDEA_CHARS - 1].rstrip()}…"

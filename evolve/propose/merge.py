@@ -38,6 +38,8 @@ def merged(
 ) -> list[Edit]:
     """Return the edits of both; of those in conflict, the ones of the candidate that does better on what they touch.
 
+    Only tasks that both were measured on are compared; where nothing tells them apart, the first prevails.
+
     Args:
         one: A candidate.
         two: Another one.
@@ -51,8 +53,7 @@ def merged(
         for theirs in two.edits:
             if mine.id != theirs.id and mine.slots & theirs.slots:
                 tasks = touched((mine, theirs), evidence)
-                loser = mine if _mean(twos, tasks) > _mean(ones, tasks) else theirs
-                dropped.add(loser.id)
+                dropped.add((mine if _better(twos, ones, tasks) else theirs).id)
     return list({e.id: e for e in (*one.edits, *two.edits) if e.id not in dropped}.values())
 
 
@@ -67,9 +68,21 @@ def touched(edits: Sequence[Edit], evidence: TrainEvidence) -> set[str]:
     return shown | ruled or {task.id for task in evidence.tasks}
 
 
-def _mean(scores: Mapping[str, float], tasks: Collection[str]) -> float:
-    found = [scores[task] for task in sorted(tasks) if task in scores] or list(scores.values())
-    return sum(found) / len(found) if found else 0.0
+def _better(one: Mapping[str, float], other: Mapping[str, float], tasks: Collection[str]) -> bool:
+    """Whether one does better than another on some tasks, or on all where those were not measured of both."""
+    both = one.keys() & other.keys()
+    compared = sorted(both & set(tasks) or both)
+    return sum(one[task] for task in compared) > sum(other[task] for task in compared)
+
+
+def distinct(edits: Sequence[Edit]) -> list[Edit]:
+    """Return edits without those that only add what a larger one among them adds too."""
+    added = [{passage.key for passage in edit.adds} for edit in edits]
+    return [
+        edit
+        for edit, keys in zip(edits, added, strict=True)
+        if edit.removes or not keys or not any(keys < others for others in added)
+    ]
 
 
 def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent], rationale: str) -> FrozenOverlay:
@@ -79,7 +92,7 @@ def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent],
         InputError: They change nothing.
 
     """
-    texts = with_edits(incumbent, edits)
+    texts = with_edits(incumbent, distinct(edits))
     files = Snapshot({f"{incumbent.folder}/{path}": FileEntry(text.encode("utf-8")) for path, text in texts.items()})
     if not files.files:
         raise InputError("nothing is left to change", code="no-change")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evolve.errors import InputError
 from evolve.overlays import FrozenOverlay
@@ -56,13 +57,17 @@ def prunable(passages: Sequence[Passage]) -> list[int]:
 def without(passages: Sequence[Passage], place: int) -> list[Passage]:
     """Return passages without one, and without the headings that then have nothing below them."""
     left = [passage for number, passage in enumerate(passages) if number != place]
+    if place < len(left) and passages[place].apart:
+        left[place] = replace(left[place], apart=True)
     number = place
-    while number and left[number - 1].kind is Kind.HEADING and _empty(left, number - 1):
+    while number and _empty(left, number - 1):
         number -= 1
         del left[number]
     return left
 
 
-def _empty(passages: Sequence[Passage], heading: int) -> bool:
-    following = passages[heading + 1] if heading + 1 < len(passages) else None
-    return following is None or (following.kind is Kind.HEADING and following.level <= passages[heading].level)
+def _empty(passages: Sequence[Passage], place: int) -> bool:
+    heading, following = passages[place], passages[place + 1] if place + 1 < len(passages) else None
+    if heading.kind is not Kind.HEADING or BEGIN in heading.text:
+        return False
+    return following is None or (following.kind is Kind.HEADING and following.level <= heading.level)

@@ -149,6 +149,8 @@ def reflect(
         worked_examples=tuple(failure.task for failure in failures),
     )
     try:
+        if reply.finish == "length":
+            raise InputError(f"the reply was cut off at {MAX_OUTPUT_TOKENS} tokens", code="bad-proposal")
         return Reflection(overlay_of_body(skill, cleaned_body(reply.text), spec), usage)
     except InputError as error:
         raise ProposalRefused(error.message, usage=usage, code=error.code) from error

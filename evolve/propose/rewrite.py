@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +30,10 @@ SHORTER = 0.9
 LONGER = 2.0
 """A passage that is sharpened has at most so many times its tokens, and a few more."""
 FEW_TOKENS = 20
+MAX_REPLY_CHARS = 8000
+_LABEL = re.compile(r"\A(?:new[ \t]+)?instruction[ \t]*:[ \t]*", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_QUOTES = (('"', '"'), ("'", "'"), ("\u201c", "\u201d"), ("\u00ab", "\u00bb"), ("\u201e", "\u201c"))
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,13 @@ def rewrite(ask: Ask, operator: Rewriting, writer: Writer) -> Reflection:
         evidence_sha256=parent.evidence.digest(),
     )
     try:
+        if reply.finish == "length":
+            raise InputError(f"the reply was cut off at {MAX_OUTPUT_TOKENS} tokens", code="bad-proposal")
         passages[place] = reworded(passage, reply.text, operator)
-        return Reflection(overlay_of_body(parent.skill, body_of(passages), spec), usage)
+        body = body_of(passages)
+        if len(passages_of(body)) != len(passages):
+            raise InputError("the reply would run into what stands beside it", code="bad-proposal")
+        return Reflection(overlay_of_body(parent.skill, body, spec), usage)
     except InputError as error:
         raise ProposalRefused(error.message, usage=usage, code=error.code) from error
 
@@ -101,21 +111,41 @@ def rewritable(passages: list[Passage], operator: Rewriting) -> list[int]:
     return sorted(able, key=lambda place: (-passages[place].tokens, place))
 
 
+def bare(reply: str) -> str:
+    """Return a reply without the fence, the label or the quotes that a model may have put around an instruction."""
+    text = reply.strip()
+    blocks = code_blocks(text)
+    if len(blocks) == 1 and (blocks[0].start, blocks[0].end) == (0, len(text)):
+        text = blocks[0].content.strip()
+    text = _LABEL.sub("", text).strip()
+    for opened, closed in _QUOTES:
+        inner = text[1:-1]
+        if len(text) > 1 and text[0] == opened and text[-1] == closed and opened not in inner and closed not in inner:
+            return inner.strip()
+    return text
+
+
 def reworded(passage: Passage, reply: str, operator: Rewriting) -> Passage:
     """Return the passage with the text of a reply.
 
     Raises:
-        InputError: It is empty, is more than one passage, has marks of protection, or is not what was asked for.
+        InputError: It is too long or empty, is more than one passage, has marks of protection, or is not what was
+            asked for.
 
     """
-    text = redact(reply.replace("\r\n", "\n")).strip()
-    blocks = code_blocks(text)
-    if len(blocks) == 1 and blocks[0].start == 0:
-        text = blocks[0].content.strip()
+    if len(reply) > MAX_REPLY_CHARS:
+        raise InputError(f"the reply has {len(reply)} characters, {MAX_REPLY_CHARS} are allowed", code="too-long")
+    text = bare(redact(reply.replace("\r\n", "\n")))
     found = passages_of(text)
-    if len(found) != 1 or found[0].kind is Kind.HEADING or not found[0].text.strip():
-        raise InputError(f"the reply is {len(found)} passages, not one", code="bad-proposal")
-    new = replace(passage, text=found[0].text)
+    if len(found) == 1 and found[0].kind is not Kind.HEADING:
+        text = found[0].text
+    new = replace(passage, text=text)
+    read = passages_of(body_of([new]))
+    if not text or [(one.kind, one.key) for one in read] != [(passage.kind, new.key)]:
+        what = "a heading" if len(found) == 1 else f"{len(found)} passages"
+        raise InputError(f"the reply is {what}, not one instruction", code="bad-proposal")
+    if _FENCE.search(text) or not any(character.isalnum() for character in text):
+        raise InputError("the reply is code or no words", code="bad-proposal")
     if BEGIN in new.text or END in new.text:
         raise InputError("the reply has marks of protection", code="bad-proposal")
     if new.key == passage.key:

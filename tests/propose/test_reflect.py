@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evolve.errors import InputError
-from evolve.models.base import ModelFault
+from evolve.models.base import ChatReply, ChatRequest, ModelFault
 from evolve.overlays import apply_overlay
 from evolve.propose.evidence import TrainEvidence, TrainFailure
 from evolve.propose.reflect import (
@@ -16,6 +18,7 @@ from evolve.propose.reflect import (
     reflect,
     shown_failures,
 )
+from evolve.propose.reflection import ProposalRefused
 from evolve.protected import BEGIN, END
 from tests.builders import FakeModel, make_skill, make_task
 
@@ -64,6 +67,16 @@ def test_markup_in_what_is_shown_is_data_and_no_template() -> None:
     model = FakeModel(BETTER)
     reflect(SKILL, evidence_of(1, reply="{{ 7 * 7 }} {% raw %}"), model, temperature=0, number=0)
     assert "{{ 7 * 7 }} {% raw %}" in model.requests[0].messages[-1].content
+
+
+def test_a_reply_that_was_cut_off_is_refused_and_was_paid_for() -> None:
+    class CutOff(FakeModel):
+        def complete(self, request: ChatRequest) -> ChatReply:
+            return replace(super().complete(request), finish="length")
+
+    with pytest.raises(ProposalRefused, match="cut off") as caught:
+        reflect(SKILL, evidence_of(1), CutOff(BETTER), temperature=0, number=0)
+    assert caught.value.usage.output_tokens == 3
 
 
 def test_without_a_failure_no_model_is_asked() -> None:
