@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import yaml
@@ -34,12 +34,12 @@ class Skill:
         """Digest of every file that an arm with this skill alone loads."""
         return fingerprint_of((self,))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The whole of SKILL.md, its line ends normalised."""
         return self.files.text(SKILL_FILE).replace("\r\n", "\n")
 
-    @property
+    @cached_property
     def body(self) -> str:
         """SKILL.md without its frontmatter."""
         return split_frontmatter(self.text)[1]

@@ -22,6 +22,8 @@ def run() -> NoReturn:
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(0 if asked else 2)
+    # Sums of many threads differ in their last bits, and small systems are solved faster by one.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from evolve.cli.main import run as run_main
 
     run_main()

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 @click.option("--population", type=click.IntRange(1, 64), help="Proposals a round.")
 @click.option("--max-evaluations", type=click.IntRange(1), help="Train cells that the search may use.")
 @click.option("--max-proposer-usd", type=click.FloatRange(min=0), help="What proposing may cost.")
-@click.option("--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed.")
+@click.option(
+    "--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed, and what was tried."
+)
 @click.option("--branch", help="Commit on this branch; a new one is made at HEAD.")
 @click.option("--stop-when-decided", is_flag=True, help="Stop confirming once no outcome could change the decision.")
 @run_options

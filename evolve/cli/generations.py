@@ -16,7 +16,7 @@ from evolve.overlays import FrozenOverlay, overlay_diff
 from evolve.promote.apply import frozen_overlay
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
-from evolve.report.markdown import generation_report
+from evolve.report.markdown import generation_report, money
 from evolve.skills import Skill
 from evolve.snapshot import Snapshot
 from evolve.workspace import Workspace
@@ -67,16 +67,22 @@ def evidence_diff(workspace: Workspace, repository: Repository, evidence: Eviden
 def generation_text(workspace: Workspace, state: GenerationState) -> str:
     """Return how a generation ended: candidates, decision, where the report is, and what to do next."""
     record = state.record
-    rows = [["incumbent", record.incumbent_train or "", record.incumbent_selection or "", ""]]
+    rows = [["incumbent", "", record.incumbent_train or "", record.incumbent_selection or "", ""]]
     for proposal in record.proposals:
         finalist = proposal.overlay_sha256 is not None and proposal.overlay_sha256 == record.finalist
         note = f"refused: {proposal.refused}" if proposal.refused else "finalist" if finalist else ""
-        rows.append([proposal.name, proposal.train or "", proposal.selection or "", note])
-    lines = [f"\ngeneration {record.id}: {record.skill}", table(rows, ["candidate", "train", "selection", ""])]
+        tokens = "" if proposal.resident_tokens is None else f"{proposal.resident_tokens:+d}"
+        rows.append([proposal.name, tokens, proposal.train or "", proposal.selection or "", note])
+    lines = [
+        f"\ngeneration {record.id}: {record.skill}",
+        table(rows, ["candidate", "tokens", "train", "selection", ""]),
+    ]
     evidence = evidence_of_generation(workspace, state)
     if evidence is not None:
         lines.append(decision_text(evidence.promotion.decision))
     lines.append(record.summary)
+    if record.proposer_usd_micros != 0:
+        lines.append(f"proposing cost {money(record.proposer_usd_micros)}")
     if record.commit:
         lines.append(f"commit: {record.commit[:12]}")
     elif record.outcome == "promote" and record.evidence:

@@ -28,7 +28,6 @@ from evolve.records.kinds import Split
 from evolve.skills import Skill
 
 MAX_LESSON_ROUNDS = 3
-OF_A_MODEL = ("reflect", "compress", "sharpen")
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from evolve.gate.metrics import counted
 from evolve.promote.apply import Target, check_branch
 from evolve.propose.archive import ARCHIVE_FILE, LEARNINGS_FILE, read_archive
-from evolve.records.archive import ArchiveEntry
 from evolve.records.generation import Generation
 
 
-def commit_notes(target: Target, record: Generation, entries: Sequence[ArchiveEntry]) -> str | None:
-    """Commit the archive, the learnings and the candidates' folders; ``None`` when they are committed already.
+def commit_notes(target: Target, record: Generation) -> str | None:
+    """Commit the archive, the learnings and the candidates' folders; ``None`` when all of it is committed.
 
     Raises:
         EnvironmentFault: git or a hook refused; the files stay.
@@ -23,13 +20,13 @@ def commit_notes(target: Target, record: Generation, entries: Sequence[ArchiveEn
     paths = [workspace.relative(path) for path in files if path.exists()]
     folders = sorted({entry.overlay for entry in read_archive(workspace) if entry.overlay is not None})
     paths += [folder for folder in folders if (workspace.root / folder).is_dir()]
-    if not repository.changed(paths):
+    if not paths or not repository.changed(paths):
         return None
     check_branch(target)
     if target.branch not in (None, repository.branch()):
         repository.switch_to_new(str(target.branch))
-    tried = sum(entry.overlay_sha256 is not None for entry in entries)
-    refused = sum(entry.fate == "refused" for entry in entries)
+    tried = sum(proposal.overlay_sha256 is not None for proposal in record.proposals)
+    refused = len(record.proposals) - tried
     title = f"Note what generation {record.id} tried on {record.skill}"
     text = f"{counted(tried, 'candidate', 'candidates')}, {counted(refused, 'refusal', 'refusals')}. {record.summary}"
     return repository.commit(paths, f"{title}\n\n{text}\n")

@@ -128,13 +128,14 @@ class GenerationHands:
             return base
         skill = self._pool.skill.name
         read = [train_evidence(self._bench.corpus, skill, rows, sweep) for sweep, rows in batches]
-        measured = {row.identity.task for found in read for row in found.rows}
+        measured = {row.identity.task for _, rows in batches for row in rows}
         own = [failure for found in read for failure in found.failures]
         rest = [failure for failure in base.failures if failure.task not in measured]
         latest = {failure.task: failure for failure in [*rest, *own]}
         if arm == INCUMBENT:
             latest = {failure.task: failure for failure in [*base.failures, *own]}
-        return replace(read[-1], failures=tuple(latest.values()))
+        newest = tuple(one for found in reversed(read) for one in found.measured)
+        return replace(base, failures=tuple(latest.values()), measured=(*newest, *base.measured))
 
     def _mean_scores(self, digest: str) -> Mapping[str, float]:
         """Return the mean of what a candidate resolved, by train task."""

@@ -15,13 +15,15 @@ from evolve.generation.bound import bound_of, changes
 from evolve.generation.candidates import Proposer
 from evolve.generation.choose import choose_skill
 from evolve.generation.commit_notes import commit_notes
+from evolve.generation.earlier import earlier_selection
+from evolve.generation.earned import earned_edits
 from evolve.generation.hands import GenerationHands
 from evolve.generation.notes import archive_entries, effect_in_words
 from evolve.generation.pool import INCUMBENT, Candidate, Pool
 from evolve.generation.proposer_budget import ProposerBudget
 from evolve.generation.reflecting import Knowledge
 from evolve.generation.screen import Standing, cost_ratio, finalist, tally
-from evolve.generation.search import carried_out, search_path
+from evolve.generation.search import carried_out, search_path, settings_of
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
 from evolve.promote.apply import (
@@ -78,10 +80,10 @@ class GenerationLoop:
             self._reopen()
             return self._apply(read_evidence(self.bench.workspace.root / self.state.record.evidence))
         able = self._able_skills()
+        self._bind(able)
         skill, evidence = self._choose(able)
         if not evidence.failures and self.bench.policy.of_quality and self.bench.policy.tie_break is None:
             return self._finish_without(f"{skill.name} resolves every train task")
-        self._bind(skill)
         if (proven := self._proven_already(skill)) is not None:
             return self._apply(proven)
         candidates = self._search(skill, evidence)
@@ -114,14 +116,18 @@ class GenerationLoop:
             return "no candidate beat the incumbent on the train tasks"
         return "no operator had a proposal"
 
-    def _bind(self, skill: Skill) -> None:
-        """Bind what the generation is decided under before its first candidate, or see that it still holds.
+    def _bind(self, able: tuple[str, ...]) -> None:
+        """Bind what the generation is decided under before its first cell, or see that it still holds.
 
         Raises:
             InputError: Something has changed; the generation is given up.
 
         """
-        found = bound_of(self.bench, self.state, skill)
+        skills = self.bench.workspace.skills()
+        begun = self.state.record.skill
+        if begun is not None:
+            self._refuse_changed_skill(begun)
+        found = bound_of(self.bench, self.state, [skills[name] for name in able if begun in (None, name)])
         if self.state.record.bound is None:
             self.state.update(bound=found)
             return
@@ -139,7 +145,7 @@ class GenerationLoop:
         skill = self.bench.workspace.skills().get(self.state.record.skill or "")
         path = search_path(self.state)
         if skill is None or skill.fingerprint != self.state.record.fingerprint or not path.exists():
-            return  # promoted already: its text is another one now, and the notes were left before or are lost
+            return  # promoted already: the notes were written before
         self._pool, self._searched = Pool(self.bench, self.state, skill), read_json(Checkpoint, path)
 
     def _check_committed(self, skill: Skill) -> None:
@@ -190,8 +196,6 @@ class GenerationLoop:
 
     def _choose(self, able: tuple[str, ...]) -> tuple[Skill, TrainEvidence]:
         record = self.state.record
-        if record.skill is not None:
-            self._refuse_changed_skill(record.skill)
         chosen = choose_skill(
             self.bench, record.id, record.request.skill, able, self.state.add_sweep, record.request.seed
         )
@@ -230,14 +234,20 @@ class GenerationLoop:
             budget=self._proposer_budget(),
             knowledge=Knowledge(
                 told=relevant(read_learnings(workspace), skill.name),
+                selection=earlier_selection(workspace, skill),
                 readers=Readers(diagnosis_of, digest_of_transcript),
             ),
         )
+        self.state.update(strategy=settings_of(self.state, workspace).strategy)
         hands = GenerationHands(self.bench, self.state, pool, proposer, evidence)
         operators = request.operators or spec.operators
         end, self._searched = carried_out(self.state, workspace, pool, hands, operators)
         self._pool = pool
         self._note_train(pool)
+        self.state.update(
+            evaluations=self._searched.evaluations,
+            edits=earned_edits(pool, self._searched),
+        )
         unproven = {digest for digest, (entry, _) in pool.archived.items() if entry.fate == "unproven"}
         return [pool.get(digest) for digest in end.candidates if digest not in unproven]
 
@@ -323,6 +333,7 @@ class GenerationLoop:
             why="; ".join(reason.text for reason in decision.reasons if reason.blocking),
             effect=effect_in_words(decision),
         )
+        self._write_notes()
         if self.state.record.request.apply:
             if decision.outcome is Outcome.PROMOTE:
                 commit = self._promoted(evidence) or promote(evidence, self._target(), self.bench.corpus)
@@ -340,12 +351,14 @@ class GenerationLoop:
 
     def _finish(self, **fields: object) -> GenerationState:
         self.state.update(**fields)
-        self._leave_notes()
+        self._write_notes()
+        if self.state.record.request.apply:
+            self.state.update(notes_commit=commit_notes(self._target(), self.state.record))
         self.state.update(finished_at=datetime.now(UTC))
         return self.state
 
-    def _leave_notes(self) -> None:
-        """Add to the archive what was tried, and with ``--apply`` commit it."""
+    def _write_notes(self) -> None:
+        """Add to the archive what was tried; a promotion makes the skill another one, so that it is done before."""
         if self._pool is None or self._searched is None:
             return
         workspace = self.bench.workspace
@@ -353,8 +366,7 @@ class GenerationLoop:
             workspace, self.state, self._pool, self._searched, self.bench.policy, datetime.now(UTC)
         )
         add_to_archive(workspace, entries, learnings)
-        if self.state.record.request.apply:
-            self.state.update(notes_commit=commit_notes(self._target(), self.state.record, entries))
+        self._pool = self._searched = None
 
 
 def report_path(state: GenerationState) -> Path:

@@ -85,9 +85,8 @@ def check_proposer(bench: Bench, operators: tuple[str, ...]) -> None:
 
 def bundle_of(bench: Bench, skill: Skill, evidence: TrainEvidence, knowledge: Knowledge) -> Bundle:
     """Return the evidence bundle of a skill."""
-    sweep = evidence.sweep or Path()
-    measured = Measured(evidence.rows, sweep, _adapters(bench, sweep, evidence.rows))
-    sources = Sources(skill, bench.corpus, bench.policy, (measured,), knowledge.selection, knowledge.told)
+    measured = tuple(Measured(one.rows, one.sweep, _adapters(bench, one.sweep, one.rows)) for one in evidence.measured)
+    sources = Sources(skill, bench.corpus, bench.policy, measured, knowledge.selection, knowledge.told)
     return build_bundle(sources, knowledge.readers, templates_of(bench.workspace))
 
 
@@ -135,13 +134,13 @@ def reflected(
 def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: int, knowledge: Knowledge) -> More:
     """Return what a chat model is told beside the failures: hints from their runs, and what was refused before."""
     shown = {failure.task for failure in shown_failures(evidence, number)}
-    sweep = evidence.sweep or Path()
-    adapters = _adapters(bench, sweep, evidence.rows)
     hints: list[str] = []
-    for row in evidence.rows:
-        if row.identity.task in shown and not row.resolved and not row.void:
-            found = knowledge.readers.diagnosis(sweep, row, adapters.get(row.arm, ""))
-            hints += [] if found is None else found.lines(HINTS_SHOWN)
+    for one in evidence.measured:
+        adapters = _adapters(bench, one.sweep, one.rows)
+        for row in one.rows:
+            if row.identity.task in shown and not row.resolved and not row.void:
+                found = knowledge.readers.diagnosis(one.sweep, row, adapters.get(row.arm, ""))
+                hints += [] if found is None else found.lines(HINTS_SHOWN)
     refused = [
         f"{one.idea} ({one.operator}): {'; '.join(filter(None, (one.reason, one.numbers))) or 'no reason was kept'}"
         for one in reversed(knowledge.told)

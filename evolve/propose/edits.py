@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from evolve.digest import sha256_json
 from evolve.propose.matching import gaps, names_of, text_of_name
@@ -42,17 +42,17 @@ class Edit:
     @cached_property
     def id(self) -> str:
         """What tells it from other edits; where it stands does not count, so that the same rule is the same edit."""
-        added = [passage.key for passage in (*self.under, *self.adds)]
-        return sha256_json([self.file, sorted(self.removes), added, self.whole])[:16]
+        added = tuple(passage.key for passage in (*self.under, *self.adds))
+        return _id_of(self.file, self.removes, added, self.whole)
 
-    @property
+    @cached_property
     def slots(self) -> frozenset[str]:
         """What no two edits may both change."""
         if self.whole is not None:
             return frozenset((f"{self.file}\0",))
         return frozenset(f"{self.file}\0{key}" for key in self.removes)
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """About how many resident tokens it adds; what is read on demand alone, as other files are, adds none."""
         if self.whole is not None:
@@ -61,18 +61,23 @@ class Edit:
         return sum(passage.tokens for passage in self.adds) - taken
 
 
+@lru_cache(maxsize=4096)
+def _id_of(file: str, removes: tuple[str, ...], added: tuple[str, ...], whole: str | None) -> str:
+    return sha256_json([file, sorted(removes), added, whole])[:16]
+
+
 def edits_of(before: Skill, after: Skill) -> tuple[Edit, ...]:
     """Return the edits that lead from one text of a skill to another, in the order in which they stand."""
     found: list[Edit] = []
-    old_front, old_body = split_frontmatter(before.text)
-    new_front, new_body = split_frontmatter(after.text)
+    old_front, new_front = split_frontmatter(before.text)[0], split_frontmatter(after.text)[0]
     if old_front != new_front:
         found.append(Edit(FRONTMATTER, whole=new_front, longer=resident_tokens(new_front) - resident_tokens(old_front)))
-    found += body_edits(passages_of(old_body), passages_of(new_body))
-    old, new = dict(before.files.texts()), dict(after.files.texts())
-    for path in sorted(set(old) | set(new)):
-        if path != SKILL_FILE and old.get(path) != new.get(path):
-            found.append(Edit(path, whole=new.get(path, "")))
+    found += body_edits(passages_of(before.body), passages_of(after.body))
+    if set(before.files.files) | set(after.files.files) != {SKILL_FILE}:
+        old, new = dict(before.files.texts()), dict(after.files.texts())
+        for path in sorted(set(old) | set(new)):
+            if path != SKILL_FILE and old.get(path) != new.get(path):
+                found.append(Edit(path, whole=new.get(path, "")))
     return tuple(found)
 
 
@@ -132,8 +137,8 @@ def consistent(edits: Iterable[Edit]) -> list[Edit]:
     taken: set[str] = set()
     found = []
     for edit in edits:
-        if not edit.slots & taken:
-            taken |= edit.slots
+        if taken.isdisjoint(edit.slots):
+            taken.update(edit.slots)
             found.append(edit)
     return found
 

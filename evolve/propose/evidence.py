@@ -29,13 +29,20 @@ class TrainFailure:
 
 
 @dataclass(frozen=True)
+class TrainRows:
+    """Train rows of one text, and the sweep that holds them."""
+
+    rows: tuple[Row, ...]
+    sweep: Path
+
+
+@dataclass(frozen=True)
 class TrainEvidence:
-    """The train tasks of a skill, where the incumbent failed on them, and the rows with the sweep that holds them."""
+    """The train tasks of a skill, where a text of it failed on them, and the rows that say so, sweep by sweep."""
 
     tasks: tuple[LoadedTask, ...]
     failures: tuple[TrainFailure, ...]
-    rows: tuple[Row, ...] = ()
-    sweep: Path | None = None
+    measured: tuple[TrainRows, ...] = ()
 
     def digest(self) -> str:
         """Return the digest of what the operators saw."""
@@ -74,4 +81,4 @@ def train_evidence(corpus: Corpus, skill: str, rows: Sequence[Row], sweep: Path)
         path = stored_reply(sweep, row.reply_sha256) if row.reply_sha256 else None
         reply = path.read_text(encoding="utf-8") if path and path.exists() else ""
         failures.append(TrainFailure(task.id, example.user, reply, example.reply, failed_rule(task, row)))
-    return TrainEvidence(tuple(tasks.values()), tuple(failures), tuple(rows), sweep)
+    return TrainEvidence(tuple(tasks.values()), tuple(failures), (TrainRows(tuple(rows), sweep),))

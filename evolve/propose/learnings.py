@@ -11,6 +11,8 @@ from evolve.propose.edits import Edit
 from evolve.records.archive import Fate, Learning
 
 TOLD = 12
+OF_A_MODEL = frozenset(("reflect", "compress", "sharpen"))
+"""Operators whose refusals teach: the others have nothing to propose, or propose what was there before."""
 IDEA_CHARS = 300
 OUTCOMES: dict[Fate, Literal["refused", "kept", "promoted"]] = {
     "refused": "refused",
@@ -25,7 +27,7 @@ def relevant(learnings: Iterable[Learning], skill: str) -> tuple[Told, ...]:
     """Return what was learnt about a skill, the oldest first, as far as it is worth telling: each idea once."""
     newest: dict[tuple[str, str], Learning] = {}
     for learning in learnings:
-        if learning.skill == skill and learning.fate != "refused":
+        if learning.skill == skill and (learning.fate != "refused" or learning.operator in OF_A_MODEL):
             newest.pop((learning.operator, learning.idea), None)
             newest[learning.operator, learning.idea] = learning
     return tuple(

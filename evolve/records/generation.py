@@ -43,14 +43,27 @@ class Request(Record):
     max_proposer_usd: float | None = None
 
 
+class EditEarned(Record):
+    """What the search reckons that an edit adds on train; a guide to the next idea, and no result."""
+
+    text: str = Field(description="How the edit begins.")
+    tokens: int = Field(description="Resident tokens that it adds, about.")
+    points: float = Field(description="Expected effect, in points of 100.")
+    chance: float = Field(ge=0, le=1, description="Chance that it helps at all.")
+    candidates: int = Field(description="Candidates that held it and were measured.")
+    cells: int = Field(description="Cells of those candidates.")
+
+
 class Bound(Record):
-    """What a generation was begun under; when any of it changes, the generation is given up."""
+    """What a generation was begun under, before its first cell; when any of it changes, it is given up."""
 
     policy_sha256: Digest
     agent_sha256: Digest
     search_sha256: Digest = Field(description="Digest of the settings of the search.")
-    tasks: dict[Identifier, Digest] = Field(description="Digest of each task with its oracle and what it begins with.")
-    bases: dict[str, Digest] = Field(description="SHA-256 of each file of the skill.")
+    tasks: dict[Identifier, dict[Identifier, Digest]] = Field(
+        description="By skill: the digest of each task with its oracle and what it begins with."
+    )
+    bases: dict[Identifier, dict[str, Digest]] = Field(description="By skill: the SHA-256 of each of its files.")
 
 
 class Generation(Record):
@@ -79,6 +92,9 @@ class Generation(Record):
     effect: str = Field(default="", description="The effect on the sealed tasks, with its interval and its size.")
     bound: Bound | None = None
     batches: dict[str, str] = Field(default_factory=dict, description="The sweep of each batch of the search.")
+    strategy: str | None = None
+    evaluations: int = Field(default=0, description="Train cells of the search.")
+    edits: tuple[EditEarned, ...] = Field(default=(), description="What edits earned, the clearest first.")
     search_ended: str | None = Field(default=None, description="Why the search was over.")
     proposer_usd_micros: int | None = Field(default=0, description="What proposing cost; null is unknown.")
     notes_commit: str | None = Field(default=None, description="The commit of the archive and the learnings.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evolve.errors import InputError
+from evolve.records.archive import ArchiveEntry, Learning
 from evolve.records.base import Record
 from evolve.records.cell_spec import CellSpec
 from evolve.records.decision import Decision
@@ -18,15 +19,18 @@ from evolve.records.prices import PriceTable
 from evolve.records.promotion import Promotion
 from evolve.records.review import Review
 from evolve.records.row import Row
+from evolve.records.search import Checkpoint
 from evolve.records.task import Oracle, Task
 from evolve.records.weights import WeightsCatalogue
 from evolve.records.workspace import WorkspaceSpec
 
 FORMATS: dict[str, type[Record]] = {
+    "archive": ArchiveEntry,
     "cell-spec": CellSpec,
     "decision": Decision,
     "event": Event,
     "generation": Generation,
+    "learning": Learning,
     "ledger": LedgerEntry,
     "oracle": Oracle,
     "overlay": OverlaySpec,
@@ -36,6 +40,7 @@ FORMATS: dict[str, type[Record]] = {
     "promotion": Promotion,
     "review": Review,
     "row": Row,
+    "search": Checkpoint,
     "task": Task,
     "weights": WeightsCatalogue,
     "workspace": WorkspaceSpec,

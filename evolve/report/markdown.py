@@ -134,7 +134,9 @@ def _comparators(evidence: Evidence) -> list[tuple[str, str, str]]:
 def generation_report(generation: Generation, evidence: Evidence | None, diff: str) -> str:
     """Render a generation, with the evidence of its finalist when it had one."""
     inner = promotion_report(evidence, diff) if evidence is not None else ""
-    return _render("generation.md.j2", generation=generation, inner=inner)
+    cost = generation.proposer_usd_micros
+    proposing = "an unknown amount" if cost is None else money(cost)
+    return _render("generation.md.j2", generation=generation, inner=inner, proposing=proposing)
 
 
 def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Sequence[str]] | None = None) -> str:

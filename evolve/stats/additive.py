@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +36,7 @@ class Spreads:
     intercept: float = 0.5
 
 
-@dataclass(frozen=True)
-class CellScore:
+class CellScore(NamedTuple):
     """The score of one cell, from 0 to 1, with the parts that its text held."""
 
     task: str
@@ -64,102 +63,124 @@ class AdditiveModel:
 
     def __post_init__(self) -> None:
         import numpy as np
+        from scipy.linalg import lapack
 
-        self._np = np
+        self._np, self._lapack = np, lapack
         self._task = {task: number + 1 for number, task in enumerate(self.tasks)}
-        self._part: dict[str, int] = {}
+        # What no cell was measured with is independent of all else, and stays out of the system to solve. Columns are
+        # given in the order of the cells, so that the same cells are computed alike to the bit.
+        self._column: dict[str, int] = {}
+        self._known: dict[str, None] = {}
         self._size = 1 + len(self._task)
         prior = [1 / self.spreads.intercept**2, *[1 / self.spreads.task**2] * len(self._task)]
         self._precision = np.diag(np.array(prior))
         self._target = np.zeros(self._size)
         self._solved: tuple[Floats, Floats] | None = None
+        self._means: dict[str, float] | None = None
 
     @property
     def parts(self) -> list[str]:
         """The parts that it knows of, in the order of :meth:`means`."""
-        return list(self._part)
+        return list(self._known)
 
     def know(self, parts: Iterable[str]) -> None:
         """Take parts in that no cell was measured with yet."""
-        np = self._np
         for part in parts:
-            if part in self._part:
-                continue
-            if self._size == len(self._target):
-                room = self._size + ROOM
-                precision, target = np.zeros((room, room)), np.zeros(room)
-                precision[: self._size, : self._size] = self._precision[: self._size, : self._size]
-                target[: self._size] = self._target[: self._size]
-                self._precision, self._target = precision, target
-            self._part[part] = self._size
-            self._precision[self._size, self._size] = 1 / self.spreads.effect**2
-            self._size += 1
-            self._solved = None
+            if part not in self._known:
+                self._known[part] = None
+                self._means = None
+
+    def _give_column(self, part: str) -> None:
+        """Give a part that was measured its column."""
+        np = self._np
+        self.know((part,))
+        if self._size == len(self._target):
+            room = self._size + ROOM
+            precision, target = np.zeros((room, room)), np.zeros(room)
+            precision[: self._size, : self._size] = self._precision[: self._size, : self._size]
+            target[: self._size] = self._target[: self._size]
+            self._precision, self._target = precision, target
+        self._column[part] = self._size
+        self._precision[self._size, self._size] = 1 / self.spreads.effect**2
+        self._size += 1
 
     def observe(self, cells: Sequence[CellScore]) -> None:
         """Learn from the cells of one whole batch; what they have in common says nothing about any part."""
         np = self._np
         for cell in cells:
-            self.know(cell.parts)
+            for part in cell.parts:
+                if part not in self._column:
+                    self._give_column(part)
+        places, start = [], 0
+        for cell in cells:
+            places += [start, start + self._task[cell.task], *[start + self._column[part] for part in cell.parts]]
+            start += self._size
         design = np.zeros((len(cells), self._size))
-        for number, cell in enumerate(cells):
-            design[number, [0, self._task[cell.task], *(self._part[part] for part in cell.parts)]] = 1.0
+        design.ravel()[places] = 1.0
         scores = np.array([cell.score for cell in cells])
         noise, batch = self.spreads.noise**2, self.spreads.batch**2
         # The batch's effect is integrated out: the inverse of noise * I + batch * 11' (Sherman and Morrison, 1950).
         common = batch / (noise + len(cells) * batch)
         column_sums = design.sum(axis=0)
-        inner = design.T @ design - common * np.outer(column_sums, column_sums)
-        self._precision[: self._size, : self._size] += inner / noise
-        self._target[: self._size] += (design.T @ scores - common * column_sums * scores.sum()) / noise
-        self._solved = None
+        weighted = (design - common * column_sums) / noise
+        self._precision[: self._size, : self._size] += design.T @ weighted
+        self._target[: self._size] += weighted.T @ scores
+        self._solved = self._means = None
 
     def _posterior(self) -> tuple[Floats, Floats]:
         """Return the posterior mean, and the upper Cholesky factor of its precision."""
         if self._solved is None:
-            from scipy.linalg.lapack import dpotrf, dpotrs
-
-            upper, _ = dpotrf(self._precision[: self._size, : self._size], lower=0, clean=0)
-            mean, _ = dpotrs(upper, self._target[: self._size], lower=0)
+            upper, _ = self._lapack.dpotrf(self._precision[: self._size, : self._size], lower=0, clean=0)
+            mean, _ = self._lapack.dpotrs(upper, self._target[: self._size], lower=0)
             self._solved = mean, upper
         return self._solved
 
-    def _of_parts(self, values: Floats) -> dict[str, float]:
-        start = 1 + len(self._task)
-        return dict(zip(self._part, values[start : self._size].tolist(), strict=True))
+    def _of_parts(self, measured: Floats, others: Callable[[], float]) -> dict[str, float]:
+        """Return a value for each part: of those with a column, in their order, and of the others as they come."""
+        values = dict.fromkeys(self._known, 0.0)
+        values.update(zip(self._column, measured.tolist(), strict=True))
+        if len(self._column) < len(values):
+            values.update((part, others()) for part in self._known if part not in self._column)
+        return values
 
     def means(self) -> dict[str, float]:
         """Return the posterior mean of what each part adds."""
-        return self._of_parts(self._posterior()[0])
+        if self._means is None:
+            self._means = self._of_parts(self._posterior()[0][1 + len(self._task) :], lambda: 0.0)
+        return dict(self._means)
 
     def base(self) -> dict[str, float]:
         """Return the expected score of each task without any of the parts."""
         mean = self._posterior()[0]
-        return {task: float(mean[0] + mean[column]) for task, column in self._task.items()}
+        return dict(zip(self._task, (mean[0] + mean[1 : 1 + len(self._task)]).tolist(), strict=True))
 
     def draw(self, normal: Callable[[], float]) -> dict[str, float]:
         """Return one draw of what all parts add from the posterior; ``normal`` gives standard normal numbers."""
-        from scipy.linalg.lapack import dtrtrs
-
         mean, upper = self._posterior()
-        deviates = self._np.array([normal() for _ in range(self._size)])
-        apart, _ = dtrtrs(upper, deviates, lower=0)
-        return self._of_parts(mean + apart)
+        first = 1 + len(self._task)
+        if not self._column:
+            return self._of_parts(mean[first:], lambda: self.spreads.effect * normal())
+        deviates = self._np.array([normal() for _ in self._column])
+        # The parts come last, so that their block of the factor is that of their own distribution.
+        apart, _ = self._lapack.dtrtrs(upper[first:, first:], deviates, lower=0)
+        return self._of_parts(mean[first:] + apart, lambda: self.spreads.effect * normal())
 
     def chance_above(self, parts: Iterable[str], instead_of: Iterable[str] = ()) -> float:
         """Return the posterior probability that some parts add more than others in their place."""
-        from scipy.linalg.lapack import dtrtrs
-
         mean, upper = self._posterior()
-        contrast = self._np.zeros(self._size)
+        contrast, unmeasured = self._np.zeros(self._size), dict.fromkeys(self._known, 0.0)
         for sign, names in ((1.0, parts), (-1.0, instead_of)):
             for name in names:
-                contrast[self._part[name]] += sign
-        scaled, _ = dtrtrs(upper, contrast, lower=0, trans=1)
-        spread = math.sqrt(float(scaled @ scaled))
+                if name in self._column:
+                    contrast[self._column[name]] += sign
+                else:
+                    unmeasured[name] += sign
+        scaled, _ = self._lapack.dtrtrs(upper, contrast, lower=0, trans=1)
+        prior = sum(weight * weight for weight in unmeasured.values()) * self.spreads.effect**2
+        spread = math.sqrt(float(scaled @ scaled) + prior)
         return 0.5 if spread == 0.0 else 0.5 * math.erfc(-float(contrast @ mean) / spread / math.sqrt(2))
 
 
 def added(effects: Mapping[str, float], parts: Iterable[str]) -> float:
     """Return what some parts add together."""
-    return sum(effects[part] for part in parts)
+    return sum(map(effects.__getitem__, parts))

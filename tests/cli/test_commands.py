@@ -204,7 +204,7 @@ def test_reports_of_everything(workspace: Path, model: ScriptedModel, evolve: Co
     assert evolve("generation", "--apply").code == 0
     generation = evolve("report").out
     assert "# Generation g0001" in generation
-    assert "| demonstrate | 5/5 | 6/6 | finalist |" in generation
+    assert "| demonstrate | +33 | 5/5 | 6/6 | finalist |" in generation
     assert "+## Examples" in generation
     assert generation == evolve("report", "g0001").out
     assert (workspace / "results/generations/g0001/report.md").read_text() == generation

@@ -29,17 +29,25 @@ def plant(root: Path, split: str) -> list[str]:
 
 
 def of_the_proposer(model: ScriptedModel) -> list[ChatRequest]:
-    system = Templates().render("reflect_system.j2")
-    return [request for request in model.requests if request.messages[0].content == system]
+    systems = [Templates().render(name) for name in ("reflect_system.j2", "rewrite_system.j2")]
+    return [request for request in model.requests if request.messages[0].content in systems]
 
 
 def answer(system: str, user: str, seed: int) -> str:
+    if "edit one instruction" in system:
+        return f"Give the number back at once. ({seed})"
     if "improve instruction texts" in system:
         return "You give the number back.\n\n## Rules\n\n1. Reply with the number in angle brackets, nothing else."
     return follow_the_skill(system, user, seed)
 
 
-@pytest.mark.parametrize("operators", [("demonstrate", "lesson", "reflect")])
+@pytest.mark.parametrize(
+    "operators",
+    [
+        ("demonstrate", "lesson", "reflect"),
+        ("demonstrate", "reflect", "lesson", "sharpen", "compress", "prune", "merge"),
+    ],
+)
 def test_nothing_of_a_sealed_or_selection_task_or_of_their_oracles_reaches_a_proposer(
     workspace: Path, model: ScriptedModel, evolve: CommandLine, operators: tuple[str, ...]
 ) -> None:
@@ -48,15 +56,17 @@ def test_nothing_of_a_sealed_or_selection_task_or_of_their_oracles_reaches_a_pro
     of_train = [text for text in plant(workspace, "train") if text.endswith("-prompt")]
     chosen = [part for operator in operators for part in ("--operator", operator)]
     assert evolve("check").code == 0
-    assert evolve("generation", *chosen).code == 0
+    for _ in range(2):
+        assert evolve("generation", "--rounds", "2", *chosen).code == 0
 
     asked = of_the_proposer(model)
     assert asked
     seen_by_agents = [request for request in model.requests if request not in asked]
     assert any("zyzzyva" in message.content for request in seen_by_agents for message in request.messages)
     shown = "".join(message.content for request in asked for message in request.messages)
-    overlays = list((workspace / "results/generations").rglob("overlays/**/*"))
-    written = "".join(path.read_text() for path in overlays if path.is_file())
+    kept = [*(workspace / "results/generations").rglob("*"), *(workspace / "overlays").rglob("*")]
+    written = "".join(path.read_text() for path in kept if path.is_file())
+    assert {"archive.jsonl", "learnings.jsonl", "search.json", "overlay.yaml"} <= {path.name for path in kept}
     assert "## Rules" in written
     assert any(text in shown for text in of_train), "what a proposer may see is seen here, so that the rest would be"
     assert any(text in written for text in of_train)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.propose.passages import Kind, body_of, passages_of, placed, resident_tokens
+from evolve.propose.passages import Kind, _blocks, _blocks_of, body_of, passages_of, placed, resident_tokens
 from evolve.protected import check_protected
 
 BODY = """\
@@ -207,3 +207,39 @@ def test_passages_that_are_left_never_run_into_one_another(draw: st.DataObject, 
 def test_protected_text_is_never_changed_by_splitting_and_joining(draw: st.DataObject, blocks: list[str]) -> None:
     body = spaced(draw, blocks)
     check_protected(body, body_of(passages_of(body)), "the body")
+
+
+LINES = (
+    "- ab c",
+    "* s t",
+    "1. one",
+    "10) ten",
+    "# Head er",
+    "para graph",
+    "Input: x y",
+    "  - in dented",
+    "      deep er",
+    "\tt ab",
+    "> quo te",
+    "- > in side",
+    "---",
+    "- - -",
+    "===",
+    "a | b c",
+    "--|--",
+    "```py thon",
+    "~~~",
+    "<div>",
+    "<!-- no",
+    "[la bel]: target",
+    "a1. b",
+    "1a. b",
+    "&amp; b",
+    "",
+)
+
+
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8))
+def test_blocks_do_not_depend_on_the_words_in_them(lines: list[str]) -> None:
+    body = "\n".join(lines)
+    assert _blocks(body) == _blocks_of.__wrapped__(body)

@@ -15,6 +15,9 @@ from evolve.digest import sha256_json
 from evolve.errors import InputError
 from evolve.gate.decide import GateInput, decide
 from evolve.models.weights import catalogue
+from evolve.propose.search.engine import new_checkpoint
+from evolve.propose.search.strategies import begun
+from evolve.records.archive import ArchiveEntry, Learning
 from evolve.records.base import Record, parse_json
 from evolve.records.cell_spec import CellSpec
 from evolve.records.event import Event
@@ -26,6 +29,7 @@ from evolve.records.plan import Arm
 from evolve.records.promotion import CanaryRecord, LedgerPosition, Promotion, ReuseRecord, SealedTask, Spend
 from evolve.records.row import Usage
 from evolve.records.schemas import FORMATS, json_schema
+from evolve.records.search import SearchSettings
 from evolve.records.workspace import WorkspaceSpec
 from evolve.scoring.review import read_review
 from tests.builders import NOW, digest_of, make_policy, make_request, make_row, make_skill, make_task
@@ -105,6 +109,24 @@ PLAN = make_plan(
     make_request(skills=[("incumbent", Role.INCUMBENT, make_skill())], tasks=[TASK]), POLICY, ReuseIndex(), NOW
 )
 INSTANCES: dict[str, Record] = {
+    "archive": ArchiveEntry(
+        at=NOW,
+        generation="g0001",
+        name="lesson",
+        skill="greeter",
+        incumbent=D,
+        agent_sha256=D,
+        operator="lesson",
+        overlay="overlays/greeter-lesson",
+        overlay_sha256=D,
+        train={"t-0": (0.5, 2)},
+        earned=0.75,
+        fate="screened-out",
+    ),
+    "learning": Learning(
+        at=NOW, generation="g0001", skill="greeter", incumbent=D, operator="lesson", idea="Be kind.", fate="refused"
+    ),
+    "search": begun(new_checkpoint(SearchSettings(), ("t-0",), ("lesson",), 1)).checkpoint(),
     "cell-spec": CellSpec(cell=PLAN.cells[0], attempt=1, token=1),
     "prices": price_table(),
     "decision": DECISION,

@@ -89,3 +89,35 @@ def test_many_parts_are_learnt_from_few_cells_when_texts_hold_half_of_them() -> 
             batch.append(CellScore("t", held, float(source.random() < chance)))
         found.observe(batch)
     assert {part for part, effect in found.means().items() if effect > 0} == good
+
+
+def test_a_part_that_nobody_measured_is_drawn_from_its_prior_and_adds_its_spread() -> None:
+    from scipy.stats import norm
+
+    mean, covariance = by_hand()
+    found, source = model(), random.Random(2)
+    found.know(("c",))
+    draws = np.array([found.draw(lambda: source.gauss(0, 1))["c"] for _ in range(4000)])
+    assert draws.mean() == pytest.approx(0, abs=0.006)
+    assert draws.std() == pytest.approx(SPREADS.effect, rel=0.05)
+    spread = np.sqrt(covariance[3, 3] + SPREADS.effect**2)
+    assert found.chance_above(("a", "c")) == pytest.approx(norm.cdf(mean[3] / spread))
+    assert found.chance_above(("a", "c"), ("c",)) == pytest.approx(model().chance_above(("a",)))
+
+
+def test_the_same_cells_are_computed_alike_to_the_bit_whenever_their_parts_came_up() -> None:
+    late, early = model(), AdditiveModel(("t1", "t2"), SPREADS)
+    early.know(("c", "b", "a"))
+    for batch in BATCHES:
+        early.observe(batch)
+    late.know(("c",))
+    assert early.means() == late.means()
+    assert early.chance_above(("a", "c"), ("b",)) == late.chance_above(("a", "c"), ("b",))
+    assert early.base() == late.base()
+
+
+def test_a_model_without_any_cell_draws_from_the_prior() -> None:
+    found = AdditiveModel(("t1",), SPREADS)
+    found.know(("a",))
+    assert found.draw(lambda: 2.0) == {"a": 2 * SPREADS.effect}
+    assert found.means() == {"a": 0.0}

@@ -42,4 +42,6 @@ def refused(states: Sequence[OperatorState], operator: str) -> tuple[OperatorSta
 def _changed(
     states: Sequence[OperatorState], operator: str, change: Callable[[OperatorState], dict[str, float]]
 ) -> tuple[OperatorState, ...]:
-    return tuple(state.model_copy(update=change(state)) if state.operator == operator else state for state in states)
+    return tuple(
+        OperatorState(**{**dict(state), **change(state)}) if state.operator == operator else state for state in states
+    )

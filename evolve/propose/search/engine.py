@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from evolve.propose.edits import Edit
@@ -162,7 +163,7 @@ class EvolutionarySearch:
             return None
         same = self.known.with_edits(edits)
         if same is None:
-            return step.model_copy(update={"operator": MERGE, "edits": edits})
+            return Step(kind="compose", round=step.round, number=step.number, operator=MERGE, edits=edits)
         if step.number == 0:
             self._champion = same
         self._enter(same)
@@ -186,7 +187,7 @@ class EvolutionarySearch:
         """Return edits to take together: by what is expected of each, or by a draw of it."""
         if number == 0:
             return self.known.worth_taking(self.known.model.means()) if self.known.seen else ()
-        return self.known.worth_taking(self.known.model.draw(lambda: self._random.gauss(0.0, 1.0)))
+        return self.known.worth_taking(self.known.model.draw(partial(self._random.gauss, 0.0, 1.0)))
 
     def _next_batch(self) -> Step | None:
         if self._rung >= self._settings.rungs or not self._field:

@@ -22,6 +22,9 @@ class Knowledge:
         self.model = AdditiveModel(state.tasks)
         self.seen: list[Seen] = []
         self._price = state.settings.token_price
+        self._costs = {edit.id: self._price * edit.tokens for edit in state.edits}
+        # What is added alone is in conflict with nothing.
+        self._replacing = [edit.id for edit in state.edits if edit.slots]
         self._scores = TaskScores(state.tasks)
         self._scores.know(INCUMBENT)
         self._parents: dict[str, int] | None = None
@@ -42,7 +45,11 @@ class Knowledge:
         self.candidates.setdefault(candidate.id, candidate)
         self._by_edits.setdefault(frozenset(candidate.edits), candidate.id)
         for edit in edits:
-            self.edits.setdefault(edit.id, facts_of(edit))
+            if edit.id not in self.edits:
+                self.edits[edit.id] = facts_of(edit)
+                self._costs[edit.id] = self._price * edit.tokens
+                if edit.slots:
+                    self._replacing.append(edit.id)
         self.model.know(candidate.edits)
 
     def with_edits(self, edits: Iterable[str]) -> str | None:
@@ -52,30 +59,35 @@ class Knowledge:
     def observe(self, batch: Sequence[Seen]) -> None:
         """Take the scores of one whole batch in."""
         self.seen += batch
-        cells = []
+        cells: list[CellScore] = []
         for seen in batch:
-            edits = () if seen.candidate is None else self.candidates[seen.candidate].edits
-            for task, score in zip(seen.tasks, seen.scores, strict=True):
-                if score is None:
-                    continue
-                cells.append(CellScore(task, edits, score))
-                self._scores.add(seen.candidate or INCUMBENT, task, score)
+            candidate = None if seen.candidate is None else self.candidates[seen.candidate]
+            edits, tokens = ((), 0) if candidate is None else (candidate.edits, candidate.tokens)
+            measured = [
+                CellScore(task, edits, score)
+                for task, score in zip(seen.tasks, seen.scores, strict=True)
+                if score is not None
+            ]
+            if measured:
+                cells += measured
+                self._scores.add(self._scores.know(seen.candidate or INCUMBENT, edits, tokens), measured)
         if cells:
             self.model.observe(cells)
         self._parents = None
 
     def worth_taking(self, effects: Mapping[str, float]) -> tuple[str, ...]:
         """Return the edits whose effect pays for their tokens; of those in conflict, the one that pays most."""
-        worth = {edit: effect - self._price * self.edits[edit].tokens for edit, effect in effects.items()}
-        paying = sorted((-value, edit) for edit, value in worth.items() if value > 0)
+        worth = {edit: effects[edit] - cost for edit, cost in self._costs.items()}
+        paying = sorted((-worth[edit], edit) for edit in self._replacing if worth[edit] > 0)
         taken: set[str] = set()
-        chosen = set()
+        left_out = set()
         for _, edit in paying:
             slots = self.edits[edit].slots
-            if not taken.intersection(slots):
+            if taken.isdisjoint(slots):
                 taken.update(slots)
-                chosen.add(edit)
-        return tuple(edit for edit in self.edits if edit in chosen)
+            else:
+                left_out.add(edit)
+        return tuple(edit for edit, value in worth.items() if value > 0 and edit not in left_out)
 
     def value(self, candidate: Tried) -> float:
         """Return what a candidate is expected to earn over the incumbent, less the price of its text."""
@@ -111,12 +123,8 @@ class Knowledge:
         return self._parents
 
     def _frontier(self) -> dict[str, int]:
-        means = self.model.means()
-        names = self._scores.names
-        measured = [self.candidates.get(name) for name in names]
-        effects = [0.0 if one is None else added(means, one.edits) for one in measured]
-        scores = self._scores.drawn_towards(list(self.model.base().values()), effects)
-        return frontier(names, scores, [0 if one is None else one.tokens for one in measured])
+        scores = self._scores.drawn_towards(list(self.model.base().values()), self.model.means())
+        return frontier(self._scores.names, scores, self._scores.tokens)
 
 
 def facts_of(edit: Edit) -> EditFacts:

@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
 
 LEVEL = 1e-9
+ROOM = 1_000_000
+"""How many scores are compared at once."""
 
 
 def frontier(names: Sequence[str], scores: Floats, tokens: Sequence[int]) -> dict[str, int]:
@@ -38,11 +41,16 @@ def frontier(names: Sequence[str], scores: Floats, tokens: Sequence[int]) -> dic
 
 def _beaten(scores: Floats, lengths: Floats) -> list[bool]:
     """Return for each candidate whether another is nowhere worse, in length neither, and somewhere better."""
-    found = []
-    for one, length in zip(scores, lengths, strict=True):
-        nowhere_worse = (lengths <= length) & (scores >= one - LEVEL).all(axis=1)
-        somewhere_better = (lengths < length) | (scores > one + LEVEL).any(axis=1)
-        found.append(bool((nowhere_worse & somewhere_better).any()))
+    import numpy as np
+
+    found: list[bool] = []
+    at_once = max(1, ROOM // max(1, scores.size))
+    for start in range(0, len(scores), at_once):
+        some, length = scores[start : start + at_once, None], lengths[start : start + at_once, None]
+        nowhere_worse = (lengths <= length) & (scores >= some - LEVEL).all(axis=2)
+        somewhere_better = (lengths < length) | (scores > some + LEVEL).any(axis=2)
+        beaten: Bools = np.logical_or.reduce(nowhere_worse & somewhere_better, axis=1)
+        found += beaten.tolist()
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.propose.search import bandit
+from evolve.propose.search import bandit, pareto
 from evolve.propose.search.halving import affordable, kept, tasks_of_rung
 from evolve.propose.search.pareto import draw, frontier
 from evolve.records.search import OperatorState
@@ -52,6 +52,14 @@ def test_nobody_on_the_frontier_is_beaten_everywhere_and_every_task_has_its_best
         )
     for task in range(3):
         assert max(scores[int(name)][task] for name in on) == scores[:, task].max()
+
+
+def test_the_frontier_is_the_same_when_few_scores_are_compared_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(1).integers(0, 3, size=(30, 6)) / 2
+    names, tokens = [str(number) for number in range(30)], [number % 4 for number in range(30)]
+    wanted = frontier(names, scores, tokens)
+    monkeypatch.setattr(pareto, "ROOM", 1)
+    assert frontier(names, scores, tokens) == wanted
 
 
 def test_parents_are_drawn_in_proportion_to_the_tasks_that_they_are_best_on() -> None:
