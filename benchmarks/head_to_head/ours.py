@@ -41,7 +41,7 @@ class Killed(Exception):
 
 def forget() -> None:
     """Empty the caches of this process, so that no search is quicker for those before it."""
-    for cached in (edits._id_of, passages._parsed, passages.passages_of):
+    for cached in (edits._id_of, passages._blocks_of, passages.passages_of):
         cached.cache_clear()
 
 

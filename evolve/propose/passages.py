@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evolve.protected import BEGIN, END
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"^\d{1,9}[.)](?:[ \t]+(?=\S)|[ \t]*(?=\n|\Z))")
 _BULLET = re.compile(r"^[-*+](?:[ \t]+(?=\S)|[ \t]*(?=\n|\Z))")
-CODE_INDENT = 4
 _WORDS = re.compile(r"[A-Za-z][A-Za-z0-9]*(?: [A-Za-z0-9]+)*")
+CODE_INDENT = 4
 _EXAMPLE = re.compile(r"^(?:User|Input)[ \t]*:", re.IGNORECASE)
 
 
@@ -63,8 +63,7 @@ def resident_tokens(text: str) -> int:
     return max(len(text.encode("utf-8")) // 4, len(text.split()))
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     kind: Kind
     start: int
     end: int
@@ -79,28 +78,25 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
 
 
-def _blocks(body: str, lines: Sequence[str]) -> Iterator[_Block]:
-    """Yield the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0.
-
-    Lines that make no block, as link reference definitions do, are blocks of text.
-    """
+def _whole(body: str, lines: Sequence[str]) -> Iterator[_Block]:
+    """Yield the blocks of a body, and as text the lines that make none, as link reference definitions do."""
     end = 0
-    for block in _parsed_alike(body):
+    for block in _blocks(body):
         yield from _between(end, block.start, lines)
         yield block
         end = block.end
     yield from _between(end, len(lines), lines)
 
 
-def _parsed_alike(body: str) -> tuple[_Block, ...]:
+def _blocks(body: str) -> tuple[_Block, ...]:
+    """Return the blocks of CommonMark that a body is made of, lists by their items; lines are counted from 0."""
     # But for the names of HTML elements, words decide nothing about blocks: other words in the same places are known.
-    return _parsed(body if "<" in body else _WORDS.sub("x", body))
+    return _blocks_of(body if "<" in body else _WORDS.sub("x", body))
 
 
 @lru_cache(maxsize=512)
-def _parsed(body: str) -> tuple[_Block, ...]:
-    found = []
-    listed, number = Kind.TEXT, 1
+def _blocks_of(body: str) -> tuple[_Block, ...]:
+    found, listed, number = [], Kind.TEXT, 1
     for token in _parser().parse(body):
         if token.map is None or token.nesting < 0:
             continue
@@ -130,12 +126,13 @@ def _joined(blocks: Iterable[_Block], lines: Sequence[str]) -> list[_Block]:
     for block in blocks:
         text = "\n".join(lines[block.start : block.end])
         begins_mark = BEGIN in text and not open_mark
-        announced = bool(found) and found[-1].kind is not Kind.HEADING and _announces(found[-1], lines)
+        text_alone = block.kind is Kind.TEXT and bool(found) and found[-1].kind is not Kind.HEADING
+        announced = text_alone and _announces(found[-1], lines)
         new_example = bool(_EXAMPLE.match(text))
         goes_on = open_mark or (open_example and not new_example and block.kind is not Kind.HEADING and not begins_mark)
-        goes_on = goes_on or (announced and not begins_mark and block.kind is Kind.TEXT and not new_example)
+        goes_on = goes_on or (announced and not begins_mark and not new_example)
         if goes_on:
-            found[-1] = replace(found[-1], end=block.end)
+            found[-1] = found[-1]._replace(end=block.end)
         else:
             found.append(block)
             open_example = new_example
@@ -165,9 +162,9 @@ def passages_of(body: str) -> tuple[Passage, ...]:
     text = body.replace("\r\n", "\n").replace("\r", "\n").strip()
     lines = text.split("\n")
     found = []
-    for block in _joined(_blocks(text, lines), lines):
+    for block in _joined(_whole(text, lines), lines):
         piece = "\n".join(_outdented(lines[block.start : block.end])).rstrip()
-        mark = {Kind.NUMBERED: _NUMBER, Kind.BULLET: _BULLET}.get(block.kind)
+        mark = _NUMBER if block.kind is Kind.NUMBERED else _BULLET if block.kind is Kind.BULLET else None
         match = mark.match(piece) if mark else None
         apart = block.start == 0 or not lines[block.start - 1].strip()
         found.append(Passage(block.kind, piece[match.end() :] if match else piece, apart, block.number))
@@ -182,7 +179,7 @@ def body_of(passages: Iterable[Passage]) -> str:
     for passage in passages:
         follows = before is not None and before.kind is Kind.NUMBERED
         number = (number + 1 if follows else passage.start) if passage.kind is Kind.NUMBERED else 0
-        mark = {Kind.NUMBERED: f"{number}. ", Kind.BULLET: "- "}.get(passage.kind, "")
+        mark = f"{number}. " if passage.kind is Kind.NUMBERED else "- " if passage.kind is Kind.BULLET else ""
         if before is not None and (passage.apart or _stands_apart(before, passage)):
             pieces.append("")
         pieces.append(mark + _indented(passage.text, len(mark)) if passage.text else mark.rstrip())
@@ -211,8 +208,7 @@ def _stands_apart(before: Passage, passage: Passage) -> bool:
     return underlined or (before.kind is Kind.TEXT and before.text.startswith(("<", "[", "|")))
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A passage with the headings that it stands under, outermost first."""
 
     passage: Passage

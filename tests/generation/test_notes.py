@@ -246,6 +246,16 @@ def test_later_generations_know_what_fits_the_skill_as_it_is(opened: Workspace) 
     assert pool_of(opened).archived == {}
 
 
+def test_a_candidate_that_only_adds_a_file_does_not_fit_another_text_either(opened: Workspace) -> None:
+    skill = opened.skill("bracket")
+    spec = OverlaySpec(schema_id=OVERLAY_SCHEMA, skills=("bracket",))
+    added = single_file_overlay(skill, "more.md", "More.\n", spec)
+    add_to_archive(opened, left(opened, generation(proposal(digest=added.digest), id="g0000"), [added], {})[0], [])
+    assert list(pool_of(opened).archived) == [added.digest]
+    opened.root.joinpath("skills/bracket/SKILL.md").write_text(skill.text + "\nMore.\n")
+    assert pool_of(opened).archived == {}
+
+
 def _rewritten(folder: Path) -> None:
     text = (folder / "skills/bracket/SKILL.md").read_text()
     (folder / "skills/bracket/SKILL.md").write_text(text + "\nMore.\n")
