@@ -69,6 +69,7 @@ def command(
     from evolve.generation.state import latest_unfinished, new_generation
     from evolve.promote.apply import Target, check_branch
     from evolve.promote.git import Repository
+    from evolve.propose.archive import read_archive
     from evolve.records.generation import Request
 
     if branch and not apply_:
@@ -105,7 +106,8 @@ def command(
             search=workspace.spec.search.model_copy(update=changed) if changed else None,
             max_proposer_usd=max_proposer_usd,
         )
-        state = new_generation(workspace.generations, request, repository.head())
+        archived = {entry.generation for entry in read_archive(workspace)}
+        state = new_generation(workspace.generations, request, repository.head(), archived)
         run_generation(bench, models, state)
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
 

@@ -139,6 +139,7 @@ class Proposer:
             self.budget.book(refusal.usage.cost_usd_micros)
             raise
         except (ModelFault, ModelTimeout) as error:
+            self.budget.book_worst()
             raise InputError(f"the model failed: {error.message}", code="proposer-failed") from error
         self.budget.book(made.usage.cost_usd_micros)
         return made.overlay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
@@ -54,6 +55,7 @@ def archive_entries(
             reason="It is what the others were compared with.",
         )
     ]
+    entries += [_again(entry, pool, policy, {**common, **agent}) for entry in _measured_again(pool)]
     learnings = []
     for proposal in record.proposals:
         candidate = _candidate(pool, proposal)
@@ -94,6 +96,18 @@ def archive_entries(
             )
         )
     return entries, learnings
+
+
+def _measured_again(pool: Pool) -> list[tuple[ArchiveEntry, Candidate]]:
+    return [found for found in pool.archived.values() if pool.rows(found[1].name)]
+
+
+def _again(found: tuple[ArchiveEntry, Candidate], pool: Pool, policy: Policy, common: dict[str, Any]) -> ArchiveEntry:
+    """Return the line of a candidate of the archive that was measured again."""
+    entry, candidate = found
+    rows = pool.rows(candidate.name)
+    update = {"name": candidate.name, "train": scores_by_task(rows, policy), "cost_usd_micros": cost_of(rows)}
+    return entry.model_copy(update={**common, **update, "proposer_usd_micros": 0, "selection": None})
 
 
 def _candidate(pool: Pool, proposal: Proposal) -> Candidate | None:

@@ -13,7 +13,7 @@ from evolve.bench.measured import stream_rows
 from evolve.errors import EvolveError, InputError
 from evolve.generation.state import GenerationState
 from evolve.overlays import FrozenOverlay, apply_overlay, read_overlay, validate_overlay, write_overlay
-from evolve.propose.archive import Known, read_archive
+from evolve.propose.archive import Known, of_before, read_archive
 from evolve.propose.edits import Edit, edits_of
 from evolve.records.archive import ArchiveEntry
 from evolve.records.generation import Proposal
@@ -96,7 +96,7 @@ class Pool:
                 continue  # gone, changed or no longer allowed: it teaches nothing, and cannot be measured again
             if overlay.digest == entry.overlay_sha256:
                 # Under its own name it would share an arm, and so rows, with a proposal of this generation.
-                name = f"{entry.generation}-{entry.name}"
+                name = entry.name if of_before(entry.name) else f"{entry.generation}-{entry.name}"
                 candidate = Candidate(name, overlay, edits_of(self.skill, apply_overlay(self.skill, overlay)))
                 yield overlay.digest, (entry, candidate)
 

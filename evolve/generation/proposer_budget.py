@@ -17,6 +17,7 @@ class ProposerBudget:
         spent_micros: What was spent; ``None`` when something was and nobody can say how much.
         fits_beside: Whether a cost fits in what the whole command may still spend.
         booked: Told each cost, for the books of the whole command.
+        admitted_micros: The worst of the call that was admitted last.
 
     """
 
@@ -24,6 +25,7 @@ class ProposerBudget:
     spent_micros: int | None = 0
     fits_beside: Callable[[int | None], bool] = field(default=lambda _: True)
     booked: Callable[[int | None], None] = field(default=lambda _: None)
+    admitted_micros: int | None = 0
 
     def admit(self, worst_micros: int | None) -> None:
         """Refuse a call that could cost more than is left.
@@ -32,6 +34,7 @@ class ProposerBudget:
             InputError: It could, or nobody can say what it may cost.
 
         """
+        self.admitted_micros = worst_micros
         if not self.fits_beside(worst_micros):
             raise InputError("another call of the proposer could break --max-usd", code="proposer-budget")
         if self.limit_micros is None:
@@ -48,6 +51,10 @@ class ProposerBudget:
                 f"{left:.4f} USD are left for proposing, the next call may cost {worst_micros / 1e6:.4f} USD",
                 code="proposer-budget",
             )
+
+    def book_worst(self) -> None:
+        """Book the worst of the call that was admitted last: it failed, and nobody says what it cost."""
+        self.book(self.admitted_micros)
 
     def book(self, micros: int | None) -> None:
         """Book what a call cost; an unknown cost makes the sum unknown."""

@@ -50,7 +50,7 @@ def opened_search(
         return restored(read_json(Checkpoint, path))
     entries = read_archive(workspace)
     seed = f"{state.record.id} {pool.skill.fingerprint}"
-    states = operator_states(entries, pool.skill.name, operators)
+    states = operator_states(entries, pool.skill.name, operators, sha256_json(pool.agent_identity))
     begin = new_checkpoint(settings_of(state, workspace), tasks, states, seed)
     search = begun(with_archived(begin, pool, entries))
     write_json(path, search.checkpoint())

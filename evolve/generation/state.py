@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,21 @@ class GenerationState:
         return self.folder / OVERLAYS_FOLDER
 
 
-def new_generation(generations: Path, request: Request, head: str | None) -> GenerationState:
-    """Make the next generation's folder; two at once get two folders."""
+def new_generation(
+    generations: Path, request: Request, head: str | None, archived: Iterable[str] = ()
+) -> GenerationState:
+    """Make the next generation's folder; two at once get two folders.
+
+    Args:
+        generations: The folder of generations; a fresh clone has none.
+        request: What was asked for.
+        head: The commit that it begins at.
+        archived: Generations that the archive knows of, whose names are taken too.
+
+    """
     generations.mkdir(parents=True, exist_ok=True)
-    numbers = [int(path.name[1:]) for path in generations.glob("g[0-9]*") if path.name[1:].isdigit()]
+    names = [*(path.name for path in generations.glob("g[0-9]*")), *archived]
+    numbers = [int(name[1:]) for name in names if name[:1] == "g" and name[1:].isdigit()]
     number = max(numbers, default=0) + 1
     while True:
         folder = generations / f"g{number:04d}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,12 +73,18 @@ def _replace(path: Path, before: Sequence[E], new: Sequence[E]) -> None:
     write_atomic(path, jsonl_bytes([*kept, *new]))
 
 
-def operator_states(entries: Iterable[ArchiveEntry], skill: str, operators: Sequence[str]) -> tuple[OperatorState, ...]:
-    """Return what each operator earned with a skill so far; what a recombination earned counts for none."""
+def operator_states(
+    entries: Iterable[ArchiveEntry], skill: str, operators: Sequence[str], agent_sha256: str
+) -> tuple[OperatorState, ...]:
+    """Return what each operator earned with a skill and an agent so far.
+
+    What a recombination earned counts for none, and what was measured again counts once.
+    """
     states = {operator: OperatorState(operator=operator) for operator in operators}
     for entry in entries:
         state = states.get(entry.operator)
-        if state is None or entry.skill != skill or entry.name.startswith(RECOMBINED):
+        mine = (entry.skill, entry.agent_sha256) == (skill, agent_sha256)
+        if state is None or not mine or entry.name.startswith(RECOMBINED) or of_before(entry.name):
             continue
         gain = {"earned": state.earned + (entry.earned or 0.0), "missed": state.missed + 1 - (entry.earned or 0.0)}
         if entry.fate != "refused" and entry.earned is None:
@@ -85,6 +92,11 @@ def operator_states(entries: Iterable[ArchiveEntry], skill: str, operators: Sequ
         refused = state.refused + (entry.fate == "refused")
         states[entry.operator] = state.model_copy(update={**gain, "asked": state.asked + 1, "refused": refused})
     return tuple(states.values())
+
+
+def of_before(name: str) -> bool:
+    """Whether a candidate's name says that it is one of an earlier generation, measured again."""
+    return re.match(r"g\d{4,}-", name) is not None
 
 
 RECOMBINED = "recombined"

@@ -134,6 +134,7 @@ class FakePool:
 
     def __init__(self, skill: Skill, overlays: Mapping[str, FrozenOverlay], rows: Mapping[str, list[Row]]) -> None:
         self.skill, self._overlays, self._rows = skill, overlays, rows
+        self.archived: dict[str, tuple[ArchiveEntry, Candidate]] = {}
 
     def rows(self, arm: str) -> list[Row]:
         return self._rows.get(arm, [])

@@ -85,7 +85,8 @@ def test_an_idea_that_was_tried_before_is_refused_and_the_next_choice_is_made(
     )
     assert first.overlay_sha256 != second.overlay_sha256
     assert second.refused is None
-    digests = [entry.overlay_sha256 for entry in read_archive(find_workspace(workspace)) if entry.overlay_sha256]
+    entries = [entry for entry in read_archive(find_workspace(workspace)) if entry.overlay_sha256]
+    digests = [entry.overlay_sha256 for entry in entries if not entry.name.startswith("g0001-")]
     assert len(digests) == len(set(digests))
 
 
@@ -327,3 +328,45 @@ def test_the_selection_scores_of_the_incumbent_are_found_again_as_long_as_its_te
     for path in (workspace / "results/sweeps").glob("selection-*/journal.jsonl"):
         path.write_bytes(b"garbage\n")
     assert earlier_selection(here, here.skill("bracket")) == ()
+
+
+def test_a_fresh_clone_goes_on_counting_generations_where_the_archive_ends(
+    tmp_path: Path, workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.answer = no_gain
+    assert evolve("generation", "--apply", "--operator", "lesson", "--population", "1").code == 0
+    before = read_archive(find_workspace(workspace))
+    git(workspace, "clone", "--quiet", str(workspace), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    assert evolve("generation", "--apply", "--operator", "demonstrate", "--population", "1").code == 0
+    assert newest(tmp_path / "clone").id == "g0002"
+    assert read_archive(find_workspace(tmp_path / "clone"))[: len(before)] == before
+
+
+def test_a_damaged_archive_is_found_before_anything_is_paid_for(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    (workspace / "overlays").mkdir(exist_ok=True)
+    (workspace / "overlays/archive.jsonl").write_text("{}\n")
+    ran = evolve("generation")
+    assert ran.code == 2
+    assert "archive.jsonl:1" in ran.err
+    assert not model.requests
+    assert not (workspace / "results/generations").exists()
+
+
+def test_a_candidate_of_before_that_is_measured_again_is_archived_again_under_its_first_name(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    def examples_help_a_little(system: str, user: str, seed: int) -> str:
+        number = int(user.split()[-1])
+        return f"<{number}>" if "## Examples" in system and number < 200 else "no"
+
+    model.answer = examples_help_a_little
+    for _ in range(3):
+        assert evolve("generation", "--operator", "demonstrate", "--population", "1").code == 0
+    entries = [entry for entry in read_archive(find_workspace(workspace)) if entry.overlay_sha256]
+    again = [entry for entry in entries if entry.name.startswith("g0001-")]
+    assert again and all(entry.train for entry in again)
+    assert {entry.operator for entry in again} <= {"demonstrate", "merge"}
+    assert not any(entry.name.count("g000") > 1 for entry in entries)

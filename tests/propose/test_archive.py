@@ -177,11 +177,13 @@ def test_operators_are_known_by_what_they_earned_with_this_skill() -> None:
         entry(name="recombined-2", earned=1.0),
         entry(name="recombined", operator="prune", earned=1.0),
         entry(operator="incumbent", name="incumbent"),
+        entry(agent_sha256="1" * 64, earned=1.0),
+        entry(name="g0001-lesson", earned=1.0),
     ]
-    lesson, prune = operator_states(entries, "greeter", ("lesson", "prune"))
+    lesson, prune = operator_states(entries, "greeter", ("lesson", "prune"), entries[0].agent_sha256)
     assert (lesson.asked, lesson.refused, lesson.earned, lesson.missed) == (4, 1, 1.0, 2.0)
     assert (prune.asked, prune.earned, prune.missed) == (0, 0.0, 0.0)
-    assert operator_states([], "greeter", ()) == ()
+    assert operator_states([], "greeter", (), "1" * 64) == ()
 
 
 WORDS = [f"word{number}" for number in range(100)]

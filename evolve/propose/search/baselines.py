@@ -49,6 +49,9 @@ class _Baseline:
 
     def told_refused(self, *, for_good: bool) -> None:
         """Hear that there is none; the next operator is asked."""
+        step = self._state.pending
+        if for_good:
+            self._change(spent=(*self._state.spent, f"{step.operator} < {' '.join(step.parents)}"))
         self._ask(idle=self._state.idle_rounds + 1)
 
     def told_scores(self, scores: Scores) -> None:
@@ -85,8 +88,12 @@ class _Baseline:
         if idle >= 3 * len(state.operators):
             self._finish("no operator has anything new to propose")
             return
-        operator = state.operators[state.proposals % len(state.operators)].operator
+        names = [one.operator for one in state.operators if f"{one.operator} < {self._parent()}" not in state.spent]
+        if not names:
+            self._finish("no operator has anything new to propose")
+            return
         number = state.proposals + 1
+        operator = names[state.proposals % len(names)]
         step = Step(kind="propose", number=number, operator=operator, parents=(self._parent(),))
         self._change(proposals=number, idle_rounds=idle, pending=step)
 

@@ -10,7 +10,7 @@ from evolve.propose.edits import Edit
 from evolve.propose.search import bandit
 from evolve.propose.search.drive import Scores
 from evolve.propose.search.halving import affordable, kept, tasks_of_rung
-from evolve.propose.search.knowledge import Knowledge
+from evolve.propose.search.knowledge import INCUMBENT, Knowledge
 from evolve.propose.search.pareto import draw
 from evolve.records.search import Checkpoint, OperatorState, SearchSettings, Seen, Step, Tried
 
@@ -172,14 +172,19 @@ class EvolutionarySearch:
     def _proposal(self, number: int) -> Step | None:
         weights = self.known.parents()
         parents: tuple[str, ...] = (draw(weights, self._random.random()),)
-        able = [s for s in self._operators if _road(s.operator, parents) not in self._spent]
+        others = {name: weight for name, weight in weights.items() if name not in (*parents, INCUMBENT)}
+        able = [
+            state
+            for state in self._operators
+            if _road(state.operator, parents) not in self._spent
+            and (state.operator != MERGE or (others and INCUMBENT not in parents))
+        ]
         if not able:
             return None
         operator = bandit.choose(able, self._random.betavariate)
         self._operators = bandit.asked(self._operators, operator)
         self._proposals += 1
-        others = {name: weight for name, weight in weights.items() if name not in parents}
-        if operator == MERGE and others:
+        if operator == MERGE:
             parents = (*parents, draw(others, self._random.random()))
         return Step(kind="propose", round=self._round, number=self._proposals, operator=operator, parents=parents)
 
