@@ -26,9 +26,10 @@ from evolve.propose.search.strategies import begun, restored
 from evolve.records.search import Checkpoint, SearchSettings, Step, Strategy
 from evolve.skills import SKILL_FILE, Skill
 from evolve.snapshot import Snapshot
+from evolve.stats.multiplicity import alpha_at
 from evolve.stats.paired import sign_flip
 
-LEVEL = 0.05
+LEVEL = alpha_at(1, 0.05)
 SEARCH_SHARE = 0.8
 ASKS = 50
 FRONT = "---\nname: rules\ndescription: Rules.\n---\n"
