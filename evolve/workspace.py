@@ -63,6 +63,11 @@ class Workspace:
         """Where folders are filled before they are moved into place."""
         return self.root / self.spec.results / ".staging"
 
+    @property
+    def promoting(self) -> Path:
+        """What a commit that is being made would be undone with."""
+        return self.root / self.spec.results / ".promoting"
+
     def skills(self) -> dict[str, Skill]:
         """Read the incumbent skills as they are on disk."""
         return read_skills(self.root, self.spec.skill_roots)

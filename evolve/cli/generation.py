@@ -67,8 +67,8 @@ def command(
     from evolve.cli.generations import generation_lock, generation_text, run_generation
     from evolve.errors import InputError
     from evolve.generation.state import latest_unfinished, new_generation
-    from evolve.promote.apply import Target, check_branch
     from evolve.promote.git import Repository
+    from evolve.promote.target import Target, check_branch
     from evolve.propose.archive import read_archive
     from evolve.records.generation import Request
 

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "power": ("power", "Show what the next look could prove, with how many tasks and runs, at what price."),
     "ledger": ("ledger", "Show the looks at sealed tasks, and what level is left for the next."),
     "promote": ("promote", "Commit a proven overlay with its evidence."),
+    "rollback": ("rollback", "Take a promotion back, with the reason."),
     "resume": ("resume", "Finish an interrupted generation or sweep."),
     "rescore": ("rescore", "Run today's checks over the kept replies of a sweep; no model is called."),
     "report": ("report", "Show a generation, a sweep or a promotion as Markdown."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evolve.gate.metrics import counted
-from evolve.promote.apply import Target, check_branch
+from evolve.promote.target import Target, check_branch
 from evolve.propose.archive import ARCHIVE_FILE, LEARNINGS_FILE, read_archive
 from evolve.records.generation import Generation
 

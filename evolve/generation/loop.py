@@ -27,8 +27,6 @@ from evolve.generation.search import carried_out, search_path, settings_of
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
 from evolve.promote.apply import (
-    Target,
-    check_branch,
     check_committed,
     check_promotable,
     check_rules_committed,
@@ -39,6 +37,7 @@ from evolve.promote.confirm import Confirmation
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.foresee import next_look_hopeless
 from evolve.promote.git import Repository
+from evolve.promote.target import Target, check_branch
 from evolve.propose.archive import add_to_archive, read_archive, read_learnings
 from evolve.propose.bundle.build import Readers
 from evolve.propose.diagnostics import diagnosis_of, digest_of_transcript
@@ -104,6 +103,8 @@ class GenerationLoop:
                 check_promotable(evidence, workspace, self.bench.corpus, now=datetime.now(UTC))
             except EvolveError:
                 continue
+            if self._promoted(evidence) is not None:
+                continue  # it was rolled back since
             self.bench.progress.note(f"{entry.name} of {entry.generation} was measured already, and is proven")
             self.state.update(finalist=entry.overlay_sha256, evidence=entry.evidence)
             return evidence

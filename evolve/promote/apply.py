@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from evolve.corpus.loading import Corpus, sealed_digest
 from evolve.digest import sha256_bytes
-from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError, InputError
-from evolve.files import write_atomic, writer_lock
+from evolve.errors import EvidenceFault, InputError
 from evolve.gate.decide import decide
 from evolve.overlays import FrozenOverlay, validate_overlay
 from evolve.promote import ledger
 from evolve.promote.evidence import OVERLAY_FOLDER, PROMOTION_FILE, Evidence, gate_input
-from evolve.promote.git import Repository
+from evolve.promote.recovery import Step, no_step
+from evolve.promote.target import Target, check_branch
+from evolve.promote.transaction import Change, carry_out, check_base, promotion_lock
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome, Split
+from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion
 from evolve.skills import Skill
 from evolve.snapshot import Snapshot
@@ -27,36 +28,8 @@ from evolve.workspace import POLICY_FILE, Workspace
 CLOCK_SLACK = timedelta(minutes=5)
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where a commit goes and what it takes along."""
-
-    workspace: Workspace
-    repository: Repository
-    branch: str | None = None
-
-
 def _refuse(code: str, message: str, hint: str | None = None) -> EvidenceFault:
     return EvidenceFault(message, hint=hint, code=code)
-
-
-def check_branch(target: Target) -> None:
-    """Refuse a branch that the commit could not go to, before anything is paid for.
-
-    Raises:
-        InputError: The branch's name is invalid, or it exists and is not the current one.
-
-    """
-    if target.branch is None or target.branch == target.repository.branch():
-        return
-    if not target.repository.valid_branch_name(target.branch):
-        raise InputError(f"--branch: {target.branch!r} is not a name for a branch", code="branch-name")
-    if target.repository.has_branch(target.branch):
-        raise InputError(
-            f"the branch {target.branch!r} exists and is not the current one",
-            hint=f"git switch {target.branch}, or give another --branch",
-            code="branch-exists",
-        )
 
 
 def check_committed(target: Target, skill: Skill) -> None:
@@ -149,30 +122,21 @@ def frozen_overlay(evidence: Evidence) -> FrozenOverlay:
     overlay = FrozenOverlay(evidence.promotion.lineage, Snapshot.read(evidence.folder / OVERLAY_FOLDER))
     if overlay.digest != evidence.promotion.overlay_sha256:
         raise _refuse("overlay-changed", f"{evidence.folder}/{OVERLAY_FOLDER}: not the overlay that was measured")
+    held = {path: sha256_bytes(entry.content) for path, entry in overlay.files.files.items()}
+    if held != evidence.promotion.overlay_files or held.keys() != evidence.promotion.base_files.keys():
+        raise _refuse("overlay-changed", f"{evidence.folder}: names other files than its overlay holds")
     return overlay
-
-
-def _current(workspace: Workspace, path: str) -> str | None:
-    file = workspace.root / path
-    if file.is_symlink() or (file.exists() and not file.is_file()):
-        raise _refuse("base-changed", f"{path}: not a plain file")
-    return sha256_bytes(file.read_bytes()) if file.exists() else None
 
 
 def check_bases(evidence: Evidence, target: Target) -> None:
     """Compare each file that is to be replaced with what was measured against, on disk and in HEAD.
-
-    A file that already holds the new bytes, as after a crash between writing and committing, is let through.
 
     Raises:
         EvidenceFault: A base has drifted, is missing or appeared.
 
     """
     for path, base in evidence.promotion.base_files.items():
-        new = evidence.promotion.overlay_files[path]
-        found = _current(target.workspace, path)
-        if found not in (base, new):
-            raise _refuse("base-changed", f"{path}: changed since it was measured", "propose and measure again")
+        check_base(target.workspace.root, path, base)
         committed = target.repository.blob("HEAD", path)
         if (sha256_bytes(committed) if committed is not None else None) != base:
             raise _refuse("base-uncommitted", f"{path}: what was measured is not what HEAD holds", "commit it first")
@@ -229,54 +193,45 @@ def _evidence_paths(workspace: Workspace) -> list[str]:
     return [workspace.relative(path) for path in (*folders, workspace.promotion / ledger.LEDGER_FILE)]
 
 
-def _files_below(root: Path, paths: list[str]) -> list[str]:
-    found = []
-    for path in paths:
-        files = [root / path] if not (root / path).is_dir() else sorted((root / path).rglob("*"))
-        found += [file.relative_to(root).as_posix() for file in files if file.is_file()]
-    return found
+def _evidence_files(evidence: Evidence, workspace: Workspace) -> tuple[str, ...]:
+    files = sorted(path for path in evidence.folder.rglob("*") if path.is_file())
+    return tuple(workspace.relative(path) for path in files)
 
 
-def _commit_exactly(target: Target, evidence: Evidence, targets: list[str], message: str) -> str:
-    """Commit, and see that the commit holds the very bytes that lie here; else undo it.
+def record(evidence: Evidence, target: Target, *, step: Step = no_step) -> str:
+    """Commit the evidence and the ledger of a candidate that was not promoted; returns the commit."""
+    change = Change(
+        kind="record",
+        message=record_message(evidence.promotion, evidence.promotion_sha256),
+        trailer=("Evolve-Evidence", evidence.promotion_sha256),
+        exact=_evidence_files(evidence, target.workspace),
+        beside=tuple(_evidence_paths(target.workspace)),
+    )
+    with promotion_lock(target):
+        return carry_out(target, change, step=step)
+
+
+def check_all(evidence: Evidence, target: Target, corpus: Corpus) -> FrozenOverlay:
+    """Check everything that :func:`promote` checks, and return what it would write.
 
     Raises:
-        EnvironmentFault: git or a hook refused, or a hook or filter changed a file.
+        EvidenceFault: The first check that fails, by its code.
+        InputError: The branch, the policy, the tasks or the overlay refuse.
 
     """
-    repository, root = target.repository, target.workspace.root
-    ledger_path = target.workspace.relative(target.workspace.promotion / ledger.LEDGER_FILE)
-    exact = _files_below(root, [*targets, target.workspace.relative(evidence.folder), ledger_path])
-    contents = {path: (root / path).read_bytes() for path in exact}
-    paths = [*targets, *_evidence_paths(target.workspace)]
-    head, branch = repository.head(), repository.branch()
-    try:
-        check_branch(target)
-        if target.branch not in (None, branch):
-            repository.switch_to_new(str(target.branch))
-        sha = repository.commit(paths, message)
-        changed = [path for path, data in contents.items() if repository.blob(sha, path) != data]
-        if changed:
-            raise EnvironmentFault(
-                f"a hook or filter of this repository changed {changed[0]} while it was committed",
-                hint="let it leave promotion/ and the skills alone; nothing was promoted",
-                code="commit-changed",
-            )
-        return sha
-    except (EvolveError, KeyboardInterrupt):
-        repository.undo(head, branch, paths)
-        for path, data in contents.items():
-            if not (root / path).is_file() or (root / path).read_bytes() != data:
-                write_atomic(root / path, data)
-        raise
+    if not evidence.folder.resolve().is_relative_to(target.workspace.promotion.resolve()):
+        raise _refuse("evidence-elsewhere", f"{evidence.folder}: not below {target.workspace.promotion}")
+    check_branch(target)
+    check_not_promoted(evidence, target)
+    check_promotable(evidence, target.workspace, corpus, now=datetime.now(UTC))
+    check_bases(evidence, target)
+    check_rules_committed(target, corpus, evidence.promotion.skill)
+    overlay = frozen_overlay(evidence)
+    _check_candidate(evidence, overlay, target.workspace, corpus)
+    return overlay
 
 
-def record(evidence: Evidence, target: Target) -> str:
-    """Commit the evidence and the ledger of a candidate that was not promoted; returns the commit."""
-    return _commit_exactly(target, evidence, [], record_message(evidence.promotion, evidence.promotion_sha256))
-
-
-def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callable[[str], None] = lambda _: None) -> str:
+def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Step = no_step) -> str:
     """Apply a promotable overlay and commit it with its evidence; returns the commit.
 
     Args:
@@ -291,63 +246,43 @@ def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Callabl
         BusyError: Another process is promoting.
 
     """
-    workspace = target.workspace
-    with writer_lock(workspace.locks / "promote.lock", "a promotion"):
-        check_branch(target)
-        check_not_promoted(evidence, target)
-        check_promotable(evidence, workspace, corpus, now=datetime.now(UTC))
-        check_bases(evidence, target)
-        check_rules_committed(target, corpus, evidence.promotion.skill)
-        overlay = frozen_overlay(evidence)
-        _check_candidate(evidence, overlay, workspace, corpus)
-        targets = list(overlay.files.files)
-        ledger_path = workspace.relative(workspace.promotion / ledger.LEDGER_FILE)
-        restore = _remember(workspace, [*targets, ledger_path])
-        try:
-            step("write")
-            overlay.files.write(workspace.root)
-            step("ledger")
-            _enter(evidence, workspace)
-            step("commit")
-            message = promotion_message(evidence.promotion, evidence.promotion_sha256)
-            return _commit_exactly(target, evidence, targets, message)
-        except (EvolveError, KeyboardInterrupt):
-            restore()
-            raise
+    workspace, promotion = target.workspace, evidence.promotion
+    with promotion_lock(target) as settled:
+        if settled is not None and settled.commit is not None and _carries(target, settled.commit, evidence):
+            return settled.commit
+        overlay = check_all(evidence, target, corpus)
+        change = Change(
+            kind="promotion",
+            message=promotion_message(promotion, evidence.promotion_sha256),
+            trailer=("Evolve-Evidence", evidence.promotion_sha256),
+            files=overlay.files.files,
+            bases=promotion.base_files,
+            exact=_evidence_files(evidence, workspace),
+            beside=tuple(_evidence_paths(workspace)),
+            entry=_entry(evidence, workspace),
+        )
+        return carry_out(target, change, step=step)
+
+
+def _carries(target: Target, commit: str, evidence: Evidence) -> bool:
+    return target.repository.trailers(commit).get("Evolve-Evidence") == evidence.promotion_sha256
 
 
 def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, workspace: Workspace, corpus: Corpus) -> None:
     skill = workspace.skill(evidence.promotion.skill)
     measured = {arm.role.value: arm.skills.get(skill.name) for arm in evidence.promotion.arms}
-    if skill.files.digest == measured.get("candidate"):
-        return
     if skill.files.digest != measured.get("incumbent"):
         raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", "propose and measure again")
     where = str(evidence.folder / OVERLAY_FOLDER)
     validate_overlay(overlay, skill, corpus, where, evidence.promotion.policy.leaks)
 
 
-def _remember(workspace: Workspace, paths: list[str]) -> Callable[[], None]:
-    before = {
-        path: (workspace.root / path).read_bytes() if (workspace.root / path).exists() else None for path in paths
-    }
-
-    def restore() -> None:
-        for path, data in before.items():
-            if data is None:
-                (workspace.root / path).unlink(missing_ok=True)
-            else:
-                write_atomic(workspace.root / path, data)
-
-    return restore
-
-
-def _enter(evidence: Evidence, workspace: Workspace) -> None:
+def _entry(evidence: Evidence, workspace: Workspace) -> LedgerEntry:
     entries = ledger.read_ledger(workspace.promotion)
     decision = ledger.find_entry(entries, "decision", evidence.promotion.sweep)
     if decision is None:
         raise _refuse("not-in-ledger", "the ledger does not know this evidence")
-    ledger.workspace_ledger(workspace).append(decision.model_copy(update={"entry": "promotion"}))
+    return decision.model_copy(update={"entry": "promotion"})
 
 
 def evidence_of(workspace: Workspace, text: str) -> Path | None:

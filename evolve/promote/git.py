@@ -21,6 +21,11 @@ class Commit:
     trailers: dict[str, str]
 
 
+def _trailers(message: str) -> dict[str, str]:
+    # Hooks may add a block of their own behind ours, so that git's own trailer rules would miss them.
+    return dict(re.findall(r"^(Evolve-[A-Za-z]+): (\S+)$", message, re.MULTILINE))
+
+
 class Repository:
     """A workspace's git repository; all paths are relative to the workspace."""
 
@@ -46,7 +51,8 @@ class Repository:
         except self._errors as error:
             text = str(getattr(error, "stderr", error)).strip().removeprefix("stderr:").strip(" '\n")
             hint = "remove .git/index.lock, if no other git process runs" if "index.lock" in text else None
-            raise EnvironmentFault(f"git {arguments[0]}: {text or 'refused'}", hint=hint, code="git-failed") from error
+            name = next((one for one in arguments if re.fullmatch(r"[a-z]+(-[a-z]+)*", one)), arguments[0])
+            raise EnvironmentFault(f"git {name}: {text or 'refused'}", hint=hint, code="git-failed") from error
 
     def head(self) -> str | None:
         """Return the commit that HEAD names; ``None`` before the first commit."""
@@ -92,17 +98,85 @@ class Repository:
         self._call(*identity, "commit", "--quiet", "--only", "--message", message, "--", *paths)
         return self._call("rev-parse", "HEAD")
 
-    def undo(self, head: str | None, branch: str | None, paths: Sequence[str]) -> None:
+    def check_unlocked(self) -> None:
+        """Refuse to go on while git's index is locked: its process may live on when ours was killed.
+
+        Raises:
+            EnvironmentFault: The lock and the remedy are named.
+
+        """
+        path = self.root / self._call("rev-parse", "--git-path", "index.lock")
+        if path.exists():
+            hint = f"wait for git to end; if no git process runs here: rm {path}"
+            raise EnvironmentFault(f"{path}: git is at work here", hint=hint, code="git-busy")
+
+    def back_to(self, head: str | None, branch: str | None, new_branch: str | None) -> None:
         """Go back to a head and a branch after a commit that must not stand; files on disk are left alone."""
         if head is None:
             return
         if self.head() != head:
             self._call("reset", "--quiet", "--soft", head)
-        self._call("reset", "--quiet", "--", *paths)
-        new = self.branch()
-        if branch is not None and new is not None and new != branch:
-            self._call("symbolic-ref", "HEAD", f"refs/heads/{branch}")
-            self._call("branch", "--quiet", "--delete", "--force", new)
+        if new_branch is None:
+            return
+        if self.branch() == new_branch:
+            if branch is not None:
+                self._call("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+            else:
+                self._call("update-ref", "--no-deref", "HEAD", head)
+        if self.tip(new_branch) is not None:
+            self.delete_branch(new_branch)
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch, merged or not."""
+        self._call("branch", "--quiet", "--delete", "--force", name)
+
+    def tip(self, branch: str) -> str | None:
+        """Return the commit that a local branch names; ``None`` when there is no such branch."""
+        return self._quietly("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+
+    def refresh(self, paths: Sequence[str]) -> None:
+        """Have the index hold what HEAD holds of some paths."""
+        if paths and self.head() is not None:
+            self._call("--literal-pathspecs", "reset", "--quiet", "--", *paths)
+
+    def parent(self, sha: str) -> str | None:
+        """Return a commit's first parent; ``None`` when it has none at hand."""
+        return self._quietly("rev-parse", "--verify", "--quiet", f"{sha}^")
+
+    def resolve(self, text: str) -> str | None:
+        """Return the commit that a text names; ``None`` when it names none."""
+        if text.startswith("-"):
+            return None
+        return self._quietly("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+
+    def trailers(self, sha: str) -> dict[str, str]:
+        """Return the trailers of ours that a commit carries."""
+        return _trailers(self._call("show", "--no-patch", "--format=%B", sha))
+
+    def in_history(self, sha: str) -> bool:
+        """Whether HEAD goes on from a commit."""
+        return self._quietly("merge-base", "--is-ancestor", sha, "HEAD") is not None
+
+    def executable(self, revision: str, path: str) -> bool:
+        """Whether a file may be executed at a revision."""
+        return self._call("--literal-pathspecs", "ls-tree", revision, "--", path).startswith("100755")
+
+    def remote(self, branch: str | None) -> str | None:
+        """Return the remote to push to: the branch's own, else ``origin``, else the only one."""
+        own = self._quietly("config", f"branch.{branch}.remote") if branch else None
+        names = self._call("remote").split()
+        known = [name for name in (own, "origin") if name in names]
+        return known[0] if known else names[0] if len(names) == 1 else None
+
+    def push(self, remote: str, branch: str) -> None:
+        """Push a branch; nothing is forced."""
+        self._call("push", "--quiet", "--set-upstream", remote, f"refs/heads/{branch}:refs/heads/{branch}")
+
+    def _quietly(self, *arguments: str) -> str | None:
+        try:
+            return self._call(*arguments)
+        except EnvironmentFault:
+            return None
 
     def archive(self, sha: str, folders: Sequence[str]) -> dict[str, FileEntry]:
         """Return the files below some folders as a commit holds them, by path."""
@@ -157,19 +231,14 @@ class Repository:
         commits = []
         for entry in text.split("\x01"):
             sha, _, message = entry.strip().partition("\0")
-            # Hooks may add a block of their own behind ours, so that git's own trailer rules would miss them.
-            trailers = dict(re.findall(r"^(Evolve-[A-Za-z]+): (\S+)$", message, re.MULTILINE))
+            trailers = _trailers(message)
             if sha and trailers.get(key) == value:
                 commits.append(Commit(sha=sha, trailers=trailers))
         return commits
 
     def has_parent(self, sha: str) -> bool:
         """Whether a commit's parent is at hand."""
-        try:
-            self._call("rev-parse", "--verify", "--quiet", f"{sha}^")
-        except EnvironmentFault:
-            return False
-        return True
+        return self.parent(sha) is not None
 
     @property
     def shallow(self) -> bool:

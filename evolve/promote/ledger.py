@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evolve.errors import EvidenceFault
+from evolve.errors import EnvironmentFault, EvidenceFault
 from evolve.files import write_atomic, writer_lock
 from evolve.records.base import jsonl_bytes, read_jsonl
 from evolve.records.kinds import Outcome
@@ -19,16 +20,17 @@ from evolve.stats.multiplicity import level_of_look
 from evolve.workspace import Workspace
 
 LEDGER_FILE = "ledger.jsonl"
-# An entry takes milliseconds, and whoever appends one has paid for it.
-LOCK_WAIT_S = 20
+# An entry takes milliseconds and a promotion holds the lock through its hooks; whoever appends has paid for it.
+LOCK_WAIT_S = 120
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """A workspace's ledger; ``locks`` is a folder that git does not track."""
+    """A workspace's ledger; ``locks`` is not tracked, ``unfinished`` is there when a promotion was killed."""
 
     folder: Path
     locks: Path
+    unfinished: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -92,14 +94,37 @@ class Ledger:
             )
             return self._write(entries, entry)
 
-    def _locked(self) -> AbstractContextManager[None]:
+    def held(self) -> AbstractContextManager[None]:
+        """Hold the ledger's lock, so that nobody appends.
+
+        Raises:
+            BusyError: Another process appends.
+
+        """
         return writer_lock(self.locks / "ledger.lock", "the ledger", wait_s=LOCK_WAIT_S)
 
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self.held():
+            # Whoever undoes a promotion takes its entry out: nothing may be chained to it before.
+            if self.unfinished is not None and self.unfinished.exists():
+                raise EnvironmentFault(
+                    "a promotion was killed before it was over; nothing is entered in the ledger before it is settled",
+                    hint="evolve promote --recover",
+                    code="promotion-unfinished",
+                )
+            yield
+
     def _write(self, entries: tuple[LedgerEntry, ...], entry: LedgerEntry) -> LedgerEntry:
-        previous = entries[-1].digest() if entries else None
-        chained = entry.model_copy(update={"seq": len(entries), "at": datetime.now(UTC), "previous": previous})
+        chained = chain(entries, entry)
         write_atomic(self.path, jsonl_bytes((*entries, chained)))
         return chained
+
+
+def chain(entries: tuple[LedgerEntry, ...], entry: LedgerEntry) -> LedgerEntry:
+    """Return an entry as it stands at the end of a ledger."""
+    previous = entries[-1].digest() if entries else None
+    return entry.model_copy(update={"seq": len(entries), "at": datetime.now(UTC), "previous": previous})
 
 
 @dataclass(frozen=True)
@@ -116,7 +141,8 @@ class NewLook:
 
 def workspace_ledger(workspace: Workspace) -> Ledger:
     """Return the ledger of a workspace."""
-    return Ledger(folder=workspace.promotion, locks=workspace.locks)
+    unfinished = workspace.promoting / "recovery.json"
+    return Ledger(folder=workspace.promotion, locks=workspace.locks, unfinished=unfinished)
 
 
 def read_ledger(promotion: Path) -> tuple[LedgerEntry, ...]:

@@ -11,10 +11,11 @@ import pytest
 from evolve.corpus.loading import load_corpus
 from evolve.errors import BusyError, EnvironmentFault, EvidenceFault, InputError
 from evolve.files import write_atomic, writer_lock
-from evolve.promote.apply import Target, promote
+from evolve.promote.apply import promote
 from evolve.promote.evidence import PROMOTION_FILE, Evidence
 from evolve.promote.git import Repository
 from evolve.promote.ledger import read_ledger
+from evolve.promote.target import Target
 from evolve.records.base import jsonl_bytes
 from evolve.workspace import find_workspace
 from tests.bench.test_runner import write_overlay
@@ -130,7 +131,7 @@ def test_a_skill_that_became_a_link_is_refused(measured: Measured) -> None:
     target = measured.root / "elsewhere.md"
     measured.skill.rename(target)
     measured.skill.symlink_to(target)
-    assert refusal(measured) == "base-changed"
+    assert refusal(measured) == "link"
 
 
 def with_promotion(measured: Measured, **changes: object) -> Evidence:
@@ -215,7 +216,7 @@ def test_a_hook_that_refuses_leaves_everything_as_it_was(measured: Measured) -> 
     assert (measured.skill.read_bytes(), ledger.read_bytes(), git(measured.root, "status", "--porcelain")) == before
 
 
-@pytest.mark.parametrize("step", ["write", "ledger", "commit"])
+@pytest.mark.parametrize("step", ["begin", "write skills/bracket/SKILL.md", "ledger", "commit", "end"])
 def test_a_crash_between_two_steps_is_finished_by_promoting_again(measured: Measured, step: str) -> None:
     workspace = find_workspace(measured.root)
     target = Target(workspace, Repository(workspace.root))

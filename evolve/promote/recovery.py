@@ -1,0 +1,278 @@
+"""Recovering from a commit that was being made when its process died: all of it, or none of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evolve.digest import sha256_bytes
+from evolve.errors import EnvironmentFault, EvidenceFault, InputError
+from evolve.files import fsync_folder, write_atomic, write_folder, writer_lock
+from evolve.promote.git import Repository
+from evolve.promote.ledger import workspace_ledger
+from evolve.promote.target import Target
+from evolve.records.base import parse_json, read_json, write_json
+from evolve.records.ledger import LedgerEntry
+from evolve.records.recovery import RecoveredFile, Recovery
+from evolve.workspace import Workspace
+
+RECORD_FILE = "recovery.json"
+BYTES_FOLDER = "bytes"
+KEPT_FOLDER = "kept"
+PROMOTE_LOCK = "promote.lock"
+
+Step = Callable[[str], None]
+
+
+def no_step(_: str) -> None:
+    """Take no notice of a step."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """How a recovery ended: the commit that stands, if one does, and which foreign bytes were put aside where."""
+
+    kind: str
+    commit: str | None
+    kept: Mapping[str, str]
+
+
+def pending(workspace: Workspace) -> Recovery | None:
+    """Return what a process was about to commit when it died or, while its lock is held, is about to commit."""
+    path = workspace.promoting / RECORD_FILE
+    return read_json(Recovery, path) if path.is_file() else None
+
+
+def write_recovery(workspace: Workspace, record: Recovery, contents: Collection[bytes]) -> None:
+    """Write the record with the bytes that it names, all of it or nothing, before anything is changed."""
+
+    def fill(new: Path) -> None:
+        for data in contents:
+            write_atomic(new / BYTES_FOLDER / sha256_bytes(data), data, mode=0o600)
+        write_json(new / RECORD_FILE, record)
+
+    write_folder(workspace.promoting, fill, staging=workspace.staging)
+
+
+def forget(workspace: Workspace) -> None:
+    """Take the record away: what it speaks of is over."""
+    (workspace.promoting / RECORD_FILE).unlink(missing_ok=True)
+    if workspace.promoting.is_dir():
+        fsync_folder(workspace.promoting)
+    shutil.rmtree(workspace.promoting, ignore_errors=True)
+
+
+def recover(target: Target, *, step: Step = no_step) -> Recovered | None:
+    """Finish or undo what a dead process left; ``None`` when there is nothing. It can be killed and run again.
+
+    Raises:
+        BusyError: Its process is alive.
+        EnvironmentFault: git or the file system refuses; nothing is lost, and it can be run again.
+
+    """
+    workspace = target.workspace
+    with writer_lock(workspace.locks / PROMOTE_LOCK, "a promotion"), workspace_ledger(workspace).held():
+        return settle(target, step=step)
+
+
+def settle(target: Target, *, step: Step = no_step) -> Recovered | None:
+    """Do what :func:`recover` does, for a caller that holds its locks."""
+    record = pending(target.workspace)
+    if record is None:
+        return None
+    target.repository.check_unlocked()
+    commit = whole_commit(target, record)
+    kept = finish(target, record, commit, step=step) if commit else undo(target, record, step=step)
+    return Recovered(record.kind, commit, kept)
+
+
+def whole_commit(target: Target, record: Recovery) -> str | None:
+    """Return the commit that was being made, if it was made and holds the very bytes that it was to hold."""
+    for commit in _made(target.repository, record):
+        if all(_digest(target.repository.blob(commit, file.path)) == file.after for file in record.files):
+            return commit
+    return None
+
+
+def _made(repository: Repository, record: Recovery) -> list[str]:
+    commits = repository.commits_with_trailer(record.trailer, record.trailer_value)
+    return [commit.sha for commit in commits if repository.parent(commit.sha) == record.head]
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else sha256_bytes(data)
+
+
+def finish(target: Target, record: Recovery, commit: str, *, step: Step = no_step) -> dict[str, str]:
+    """Have the working tree and the index be as the commit has them; returns what was put aside."""
+    kept: dict[str, str] = {}
+    if target.repository.head() == commit:
+        step("index")
+        target.repository.refresh(record.paths)
+        kept = _lay(target.workspace, record, new=True, foreign=True, step=step)
+    step("end")
+    forget(target.workspace)
+    return kept
+
+
+def undo(target: Target, record: Recovery, *, untouched: Collection[str] = (), step: Step = no_step) -> dict[str, str]:
+    """Bring back HEAD, branch, index and files; returns what was put aside.
+
+    Args:
+        target: The workspace and its repository.
+        record: What was begun.
+        untouched: Files that are known not to be ours yet: what they hold is somebody else's.
+        step: Told the name of each step before it is taken.
+
+    Raises:
+        EnvironmentFault: The commit that must not stand has been built upon.
+
+    """
+    repository = target.repository
+    broken = _made(repository, record)
+    step("head")
+    head = repository.head()
+    if head not in (record.head, *broken) and any(repository.in_history(commit) for commit in broken):
+        raise EnvironmentFault(
+            f"commit {broken[0][:12]} does not hold what was to be committed, and has been built upon",
+            hint=f"git revert {broken[0][:12]}, then: evolve promote --recover",
+            code="recovery-blocked",
+        )
+    stayed = head in (record.head, *broken)
+    if stayed:
+        repository.back_to(record.head, record.branch, record.new_branch)
+    elif record.new_branch and repository.tip(record.new_branch) in (record.head, *broken):
+        repository.delete_branch(record.new_branch)
+    step("index")
+    repository.refresh(record.paths)
+    kept = _lay(target.workspace, record, new=False, foreign=stayed, untouched=untouched, step=step)
+    for folder in reversed(record.made_folders):
+        path = target.workspace.root / folder
+        if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+            path.rmdir()
+    step("end")
+    forget(target.workspace)
+    return kept
+
+
+def _lay(
+    workspace: Workspace,
+    record: Recovery,
+    *,
+    new: bool,
+    foreign: bool,
+    untouched: Collection[str] = (),
+    step: Step = no_step,
+) -> dict[str, str]:
+    """Have every file hold its new or its old bytes.
+
+    What holds neither was written by a hook, or by whoever edited on since: with ``foreign`` it is put aside, so
+    that nothing is lost; where HEAD is another by now, it stays.
+    """
+    kept = {}
+    for file in record.files:
+        if file.path in untouched:
+            continue
+        step(f"restore {file.path}")
+        path = workspace.root / file.path
+        refuse_links(workspace.root, file.path)
+        _clear_temporary(path)
+        wanted, mode = (file.after, file.mode_after) if new else (file.before, file.mode_before)
+        data = path.read_bytes() if path.exists() else None
+        found = _digest(data)
+        if found == wanted:
+            continue
+        if found not in (file.before, file.after):
+            if not foreign or _goes_on(workspace, record, file, data, new=new):
+                continue
+            if data is not None:
+                kept[file.path] = _put_aside(workspace, file, data)
+        put(path, None if wanted is None else stored(workspace, wanted), mode)
+    return kept
+
+
+def _goes_on(workspace: Workspace, record: Recovery, file: RecoveredFile, data: bytes | None, *, new: bool) -> bool:
+    """Whether a ledger has entries that others made since, which are never taken back.
+
+    Raises:
+        EnvironmentFault: They are chained to the entry that is to be undone.
+
+    """
+    if file.path != record.ledger or data is None:
+        return False
+    for digest in (file.after, file.before):
+        start = b"" if digest is None else stored(workspace, digest)
+        if not data.startswith(start):
+            continue
+        more = _begins_with_entry(data[len(start) :])
+        if more and file.changes and digest == file.after and not new:
+            text = f"{file.path}: has entries behind the one that is to be undone"
+            raise EnvironmentFault(text, code="recovery-blocked")
+        return more
+    return False
+
+
+def _begins_with_entry(data: bytes) -> bool:
+    try:
+        parse_json(LedgerEntry, data.split(b"\n")[0], "ledger")
+    except InputError:
+        return False
+    return True
+
+
+def _put_aside(workspace: Workspace, file: RecoveredFile, data: bytes) -> str:
+    place = workspace.promoting.parent / KEPT_FOLDER / f"{sha256_bytes(data)[:12]}-{Path(file.path).name}"
+    write_atomic(place, data)
+    return workspace.relative(place)
+
+
+def stored(workspace: Workspace, digest: str) -> bytes:
+    """Return bytes that lie beside the record.
+
+    Raises:
+        EvidenceFault: They are not what they were.
+
+    """
+    path = workspace.promoting / BYTES_FOLDER / digest
+    data = path.read_bytes() if path.is_file() else b""
+    if sha256_bytes(data) != digest:
+        raise EvidenceFault(f"{path}: not what it was", hint="git status; git checkout", code="recovery-damaged")
+    return data
+
+
+def put(path: Path, data: bytes | None, mode: int) -> None:
+    """Have a file hold some bytes, or be gone, for good."""
+    if data is not None:
+        write_atomic(path, data, mode=mode)
+    elif path.exists():
+        path.unlink()
+        fsync_folder(path.parent)
+
+
+def _clear_temporary(path: Path) -> None:
+    """Remove what a writer that was killed between naming a file and renaming it left beside it."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-z_]{{8}}\.tmp")
+    if path.parent.is_dir():
+        for neighbour in path.parent.iterdir():
+            if name.fullmatch(neighbour.name):
+                neighbour.unlink(missing_ok=True)
+
+
+def refuse_links(root: Path, path: str) -> None:
+    """Refuse a file that is none, or that lies behind a link: what is written there would go elsewhere.
+
+    Raises:
+        EvidenceFault: The first part of the path that is a link, or is no folder or file, is named.
+
+    """
+    parts = Path(path).parts
+    for count in range(1, len(parts) + 1):
+        place = root.joinpath(*parts[:count])
+        if place.is_symlink():
+            raise EvidenceFault(f"{'/'.join(parts[:count])}: a link", hint="put the thing itself there", code="link")
+        if place.exists() and (place.is_file() if count < len(parts) else not place.is_file()):
+            kind = "not a plain file" if count == len(parts) else "not a folder"
+            raise EvidenceFault(f"{'/'.join(parts[:count])}: {kind}", code="not-a-file")
