@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evolve.cli.opening import here, open_bench
+from evolve.cli.opening import open_bench, settled_here
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import ExitCode
@@ -53,7 +53,7 @@ def command(
     from evolve.promote.evidence import unusable_arms
 
     reused = False if no_reuse else reuse == "auto" or reuse
-    workspace = here()
+    workspace = settled_here()
     skills = workspace.skills()
     frozen = read_overlay(overlay, skills)
     incumbent = workspace.skill(frozen.skill)

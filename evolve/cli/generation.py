@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evolve.cli.opening import here, open_bench
+from evolve.cli.opening import open_bench, settled_here
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 
@@ -74,7 +74,7 @@ def command(
 
     if branch and not apply_:
         raise InputError("--branch goes with --apply", code="usage")
-    workspace = here()
+    workspace = settled_here()
     asked = {
         "strategy": strategy,
         "rounds": rounds,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evolve.cli.opening import here, open_bench
+from evolve.cli.opening import open_bench, settled_here
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import ExitCode, InputError
@@ -47,7 +47,7 @@ def command(
     """
     from evolve.bench.journal import JOURNAL_FILE, read_state
 
-    workspace = here()
+    workspace = settled_here()
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         request = _request(bench, dict.fromkeys(arms or (INCUMBENT,)), skill, split, runs)
         bench.refuse_unpriced(request)

@@ -21,6 +21,25 @@ def here() -> Workspace:
     return find_workspace(Path.cwd())
 
 
+def settled_here() -> Workspace:
+    """Return what :func:`here` does, a promotion that was cut off settled first: half of it is no incumbent.
+
+    Raises:
+        BusyError: It is not cut off, but under way.
+
+    """
+    workspace = here()
+    if workspace.promoting.exists():
+        from evolve.cli.output import say
+        from evolve.promote.git import Repository
+        from evolve.promote.recovery import pending, recover, told
+        from evolve.promote.target import Target
+
+        if pending(workspace) is not None:
+            say(told(recover(Target(workspace, Repository(workspace.root)))), err=True)
+    return workspace
+
+
 @contextlib.contextmanager
 def open_bench(
     workspace: Workspace, *, as_json: bool, options: RunOptions | None = None

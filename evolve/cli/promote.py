@@ -15,7 +15,6 @@ from evolve.errors import InputError
 if TYPE_CHECKING:
     from evolve.corpus.loading import Corpus
     from evolve.promote.evidence import Evidence
-    from evolve.promote.recovery import Recovered
     from evolve.promote.target import Target
     from evolve.workspace import Workspace
 
@@ -91,7 +90,7 @@ def _evidence(workspace: Workspace, candidate: str) -> Evidence:
 
 
 def _recover(target: Target, *, as_json: bool) -> None:
-    from evolve.promote.recovery import recover
+    from evolve.promote.recovery import recover, told
 
     recovered = recover(target)
     value = {
@@ -99,28 +98,15 @@ def _recover(target: Target, *, as_json: bool) -> None:
         "commit": recovered.commit if recovered else None,
         "kept": dict(recovered.kept) if recovered else {},
     }
-    emit(value, recovery_text(recovered), as_json=as_json)
-
-
-def recovery_text(recovered: Recovered | None) -> str:
-    """Return what a recovery did, in words."""
-    if recovered is None:
-        return "nothing to recover: no promotion was cut off"
-    name = "commit of evidence" if recovered.kind == "record" else recovered.kind
-    ended = f"finished: it is commit {recovered.commit}" if recovered.commit else "undone: everything is as it was"
-    lines = [f"the {name} that was cut off is {ended}"]
-    lines += [f"{path} held something else; it is kept in {place}" for path, place in recovered.kept.items()]
-    return "\n".join(lines)
+    emit(value, told(recovered), as_json=as_json)
 
 
 def _show(evidence: Evidence, target: Target, corpus: Corpus, *, as_json: bool) -> None:
     from evolve.overlays import overlay_diff
     from evolve.promote.apply import check_all
-    from evolve.promote.recovery import pending
+    from evolve.promote.recovery import refuse_unfinished
 
-    if pending(target.workspace) is not None:
-        text = "a promotion is under way, or was cut off"
-        raise InputError(text, hint="evolve promote --recover", code="promotion-unfinished")
+    refuse_unfinished(target.workspace)
     overlay = check_all(evidence, target, corpus)
     diff = overlay_diff(target.workspace.skill(evidence.promotion.skill), overlay)
     held = "\n".join(f"ok  {check}" for check in CHECKS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evolve.cli.opening import here, open_bench
+from evolve.cli.opening import open_bench, settled_here
 from evolve.cli.output import emit, json_option, say
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
@@ -102,7 +102,7 @@ def _manual(skill: str, source: Path) -> str:
     from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
     from evolve.skills import SKILL_FILE
 
-    workspace = here()
+    workspace = settled_here()
     incumbent = workspace.skill(skill)
     spec = OverlaySpec(schema_id=OVERLAY_SCHEMA, skills=(skill,), operator="manual", parents=(incumbent.fingerprint,))
     overlay = single_file_overlay(incumbent, SKILL_FILE, read_text(source), spec)
@@ -137,7 +137,7 @@ def _made(
     from evolve.propose.edits import edits_of
     from evolve.propose.store import store_overlay
 
-    workspace = here()
+    workspace = settled_here()
     skills = workspace.skills()
     overlays = [read_overlay(path, skills) for path in parents]
     skill = skill or next((overlay.skill for overlay in overlays), None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evolve.cli.opening import here, open_bench
+from evolve.cli.opening import open_bench, settled_here
 from evolve.cli.output import emit, json_option, say
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
@@ -38,7 +38,7 @@ def command(what: str | None, stop_when_decided: bool, as_json: bool, **limits: 
     from evolve.cli.generations import generation_lock, generation_text, run_generation
     from evolve.generation.state import STATE_FILE, latest_unfinished, open_generation
 
-    workspace = here()
+    workspace = settled_here()
     name = Path(what).name if what else None
     generation = workspace.generations / name if name else None
     if generation is not None and (generation / STATE_FILE).exists():

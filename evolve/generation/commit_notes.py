@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evolve.gate.metrics import counted
 from evolve.promote.target import Target, check_branch
+from evolve.promote.transaction import promotion_lock
 from evolve.propose.archive import ARCHIVE_FILE, LEARNINGS_FILE, read_archive
 from evolve.records.generation import Generation
 
@@ -23,10 +24,11 @@ def commit_notes(target: Target, record: Generation) -> str | None:
     if not paths or not repository.changed(paths):
         return None
     check_branch(target)
-    if target.branch not in (None, repository.branch()):
-        repository.switch_to_new(str(target.branch))
     tried = sum(proposal.overlay_sha256 is not None for proposal in record.proposals)
     refused = len(record.proposals) - tried
     title = f"Note what generation {record.id} tried on {record.skill}"
     text = f"{counted(tried, 'candidate', 'candidates')}, {counted(refused, 'refusal', 'refusals')}. {record.summary}"
-    return repository.commit(paths, f"{title}\n\n{text}\n")
+    with promotion_lock(target):
+        if target.branch not in (None, repository.branch()):
+            repository.switch_to_new(str(target.branch))
+        return repository.commit(paths, f"{title}\n\n{text}\n")

@@ -40,10 +40,33 @@ class Recovered:
     kept: Mapping[str, str]
 
 
+def told(recovered: Recovered | None) -> str:
+    """Return what a recovery did, in words."""
+    if recovered is None:
+        return "nothing to recover: no promotion was cut off"
+    name = "commit of evidence" if recovered.kind == "record" else recovered.kind
+    ended = f"finished: it is commit {recovered.commit}" if recovered.commit else "undone: everything is as it was"
+    lines = [f"the {name} that was cut off is {ended}"]
+    lines += [f"{path} held something else; it is kept in {place}" for path, place in recovered.kept.items()]
+    return "\n".join(lines)
+
+
 def pending(workspace: Workspace) -> Recovery | None:
     """Return what a process was about to commit when it died or, while its lock is held, is about to commit."""
     path = workspace.promoting / RECORD_FILE
     return read_json(Recovery, path) if path.is_file() else None
+
+
+def refuse_unfinished(workspace: Workspace) -> None:
+    """Refuse to go on while a promotion is under way or cut off: the skill on disk may be neither text.
+
+    Raises:
+        InputError: The command that settles it is named.
+
+    """
+    if pending(workspace) is not None:
+        text = "a promotion is under way, or was cut off"
+        raise InputError(text, hint="evolve promote --recover", code="promotion-unfinished")
 
 
 def write_recovery(workspace: Workspace, record: Recovery, contents: Collection[bytes]) -> None:
@@ -113,6 +136,8 @@ def finish(target: Target, record: Recovery, commit: str, *, step: Step = no_ste
         step("index")
         target.repository.refresh(record.paths)
         kept = _lay(target.workspace, record, new=True, foreign=True, step=step)
+        gone = [Path(file.path).parent for file in record.files if file.after is None]
+        _remove_empty(target.workspace.root, [folder for path in gone for folder in (path, *path.parents)])
     step("end")
     forget(target.workspace)
     return kept
@@ -149,13 +174,18 @@ def undo(target: Target, record: Recovery, *, untouched: Collection[str] = (), s
     step("index")
     repository.refresh(record.paths)
     kept = _lay(target.workspace, record, new=False, foreign=stayed, untouched=untouched, step=step)
-    for folder in reversed(record.made_folders):
-        path = target.workspace.root / folder
-        if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
-            path.rmdir()
+    _remove_empty(target.workspace.root, [Path(folder) for folder in record.made_folders])
     step("end")
     forget(target.workspace)
     return kept
+
+
+def _remove_empty(root: Path, folders: Collection[Path]) -> None:
+    """Remove folders that hold nothing, which git would not keep, the innermost first."""
+    for folder in sorted(set(folders), key=lambda one: len(one.parts), reverse=True):
+        path = root / folder
+        if folder.parts and path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+            path.rmdir()
 
 
 def _lay(

@@ -18,7 +18,6 @@ from evolve.promote.recovery import (
     Recovered,
     Step,
     finish,
-    forget,
     no_step,
     pending,
     put,
@@ -118,8 +117,7 @@ def carry_out(target: Target, change: Change, *, step: Step = no_step) -> str:
         unwritten = {file.path for file in record.files if file.changes}
         try:
             _write(target, record, unwritten, step)
-            step("commit")
-            commit = _commit(target, record, change.message)
+            commit = _commit(target, record, change.message, step)
         except (Exception, KeyboardInterrupt) as error:
             _undo_or_tell(target, record, unwritten, error)
             raise
@@ -228,7 +226,7 @@ def _digest_of(path: Path) -> str | None:
     return sha256_bytes(path.read_bytes()) if path.exists() else None
 
 
-def _commit(target: Target, record: Recovery, message: str) -> str:
+def _commit(target: Target, record: Recovery, message: str, step: Step) -> str:
     """Commit, and see that the commit holds the very bytes that it was to hold.
 
     Raises:
@@ -236,9 +234,12 @@ def _commit(target: Target, record: Recovery, message: str) -> str:
 
     """
     repository = target.repository
+    step("branch")
     if record.new_branch is not None:
         repository.switch_to_new(record.new_branch)
+    step("commit")
     sha = repository.commit(record.paths, message)
+    step("check")
     for file in record.files:
         data = repository.blob(sha, file.path)
         if (None if data is None else sha256_bytes(data)) != file.after:
@@ -263,6 +264,3 @@ def _undo_or_tell(target: Target, record: Recovery, unwritten: set[str], error: 
         raise EnvironmentFault(
             f"{error}; and undoing it failed as well: {second}", hint="evolve promote --recover", code="not-undone"
         ) from error
-
-
-__all__ = ["Change", "carry_out", "check_base", "forget", "promotion_lock"]

@@ -12,7 +12,7 @@ import pytest
 from evolve.cli import bench_opening
 from evolve.cli.main import main
 from evolve.promote.evidence import Evidence, read_evidence
-from tests.worlds import ScriptedModel, make_workspace
+from tests.worlds import ScriptedModel, git, make_workspace
 
 
 @dataclass
@@ -51,4 +51,44 @@ def measured(measured_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     folder = next((root / "promotion/bracket").iterdir())
     found = Measured(root, overlay.relative_to(root).as_posix(), folder)
     assert found.evidence().promotion.decision.outcome == "promote"
+    return found
+
+
+def write_three_files(root: Path) -> str:
+    """Write an overlay that changes two files of the skill and adds one in a new folder."""
+    folder = root / "overlays/three/skills/bracket"
+    (folder / "references").mkdir(parents=True)
+    text = (root / "skills/bracket/SKILL.md").read_text()
+    (folder / "SKILL.md").write_text(text + "\n## Examples\n\nUser: the number 7\nReply: <7>\n")
+    (folder / "notes.md").write_text("Better notes.\n")
+    (folder / "references/forms.md").write_text("Forms.\n")
+    return "overlays/three"
+
+
+@pytest.fixture(scope="session")
+def three_files_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench_opening, "build_model", lambda *_: ScriptedModel())
+        root = make_workspace(tmp_path_factory.mktemp("three") / "workspace")
+        (root / "skills/bracket/notes.md").write_text("Notes.\n")
+        git(root, "add", "--all")
+        git(root, "commit", "--quiet", "--message", "Notes")
+        patch.chdir(root)
+        assert main(["benchmark", write_three_files(root)]) == 0
+    yield root
+
+
+def copy_of(root: Path, place: Path) -> Measured:
+    """Copy a measured workspace."""
+    shutil.copytree(root, place, symlinks=True)
+    overlay = next(path for path in (place / "overlays").iterdir() if path.is_dir())
+    return Measured(place, overlay.relative_to(place).as_posix(), next((place / "promotion/bracket").iterdir()))
+
+
+@pytest.fixture
+def three_files(three_files_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
+    found = copy_of(three_files_once, tmp_path / "workspace")
+    monkeypatch.chdir(found.root)
+    assert found.evidence().promotion.decision.outcome == "promote"
+    assert len(found.evidence().promotion.overlay_files) == 3
     return found
