@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from evolve.errors import EnvironmentFault, EvidenceFault, InputError
 from evolve.files import fsync_folder, write_atomic, write_folder, writer_lock
 from evolve.promote.git import Repository
 from evolve.promote.ledger import workspace_ledger
+from evolve.promote.places import clear_temporary, put, refuse_links
 from evolve.promote.target import Target
 from evolve.records.base import parse_json, read_json, write_json
 from evolve.records.ledger import LedgerEntry
@@ -209,7 +209,7 @@ def _lay(
         step(f"restore {file.path}")
         path = workspace.root / file.path
         refuse_links(workspace.root, file.path)
-        _clear_temporary(path)
+        clear_temporary(path)
         wanted, mode = (file.after, file.mode_after) if new else (file.before, file.mode_before)
         data = path.read_bytes() if path.exists() else None
         found = _digest(data)
@@ -271,38 +271,3 @@ def stored(workspace: Workspace, digest: str) -> bytes:
     if sha256_bytes(data) != digest:
         raise EvidenceFault(f"{path}: not what it was", hint="git status; git checkout", code="recovery-damaged")
     return data
-
-
-def put(path: Path, data: bytes | None, mode: int) -> None:
-    """Have a file hold some bytes, or be gone, for good."""
-    if data is not None:
-        write_atomic(path, data, mode=mode)
-    elif path.exists():
-        path.unlink()
-        fsync_folder(path.parent)
-
-
-def _clear_temporary(path: Path) -> None:
-    """Remove what a writer that was killed between naming a file and renaming it left beside it."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-z_]{{8}}\.tmp")
-    if path.parent.is_dir():
-        for neighbour in path.parent.iterdir():
-            if name.fullmatch(neighbour.name):
-                neighbour.unlink(missing_ok=True)
-
-
-def refuse_links(root: Path, path: str) -> None:
-    """Refuse a file that is none, or that lies behind a link: what is written there would go elsewhere.
-
-    Raises:
-        EvidenceFault: The first part of the path that is a link, or is no folder or file, is named.
-
-    """
-    parts = Path(path).parts
-    for count in range(1, len(parts) + 1):
-        place = root.joinpath(*parts[:count])
-        if place.is_symlink():
-            raise EvidenceFault(f"{'/'.join(parts[:count])}: a link", hint="put the thing itself there", code="link")
-        if place.exists() and (place.is_file() if count < len(parts) else not place.is_file()):
-            kind = "not a plain file" if count == len(parts) else "not a folder"
-            raise EvidenceFault(f"{'/'.join(parts[:count])}: {kind}", code="not-a-file")

@@ -13,6 +13,7 @@ from evolve.digest import sha256_bytes
 from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import writer_lock
 from evolve.promote import ledger
+from evolve.promote.places import put, refuse_links
 from evolve.promote.recovery import (
     PROMOTE_LOCK,
     Recovered,
@@ -20,8 +21,6 @@ from evolve.promote.recovery import (
     finish,
     no_step,
     pending,
-    put,
-    refuse_links,
     settle,
     stored,
     undo,
