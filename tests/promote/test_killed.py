@@ -276,3 +276,29 @@ def test_what_measures_settles_a_promotion_first(measured: Measured, evolve: Com
     assert "the promotion that was cut off is undone: everything is as it was" in ran.err
     assert "measured already" in ran.err
     assert measured.skill.read_text().strip() == text
+
+
+REWRITE = 'for f in $(git diff --cached --name-only); do echo " " >> "$f"; done; git add --all promotion skills'
+
+
+@pytest.mark.parametrize("branch", [None, "fresh"])
+def test_a_commit_that_a_hook_changed_is_undone_when_nobody_was_left_to_see_it(
+    measured: Measured, branch: str | None
+) -> None:
+    old = state_of(measured)
+    hook(measured, "pre-commit", REWRITE)
+    assert killed_at([job(measured, "check", branch=branch)]) == [signal.SIGKILL]
+    assert git(measured.root, "log", "-1", "--format=%s").startswith("Promote")
+    recovered = recover(target_of(measured))
+    assert recovered is not None and recovered.commit is None
+    assert state_of(measured) == old
+
+
+def test_a_commit_that_a_hook_changed_and_that_was_built_upon_is_left_to_the_user(measured: Measured) -> None:
+    hook(measured, "pre-commit", REWRITE)
+    assert killed_at([job(measured, "check")]) == [signal.SIGKILL]
+    git(measured.root, "commit", "--quiet", "--allow-empty", "--no-verify", "--message", "Mine")
+    with pytest.raises(EnvironmentFault) as fault:
+        recover(target_of(measured))
+    assert fault.value.code == "recovery-blocked"
+    assert git(measured.root, "log", "-1", "--format=%s") == "Mine"
