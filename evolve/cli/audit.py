@@ -24,6 +24,7 @@ def command(promotion: str | None, every: bool, verbose: bool, as_json: bool) ->
     """Recompute what promotions claim: digests, rows, decision, levels, ledger, reuse and commits.
 
     Offline, without a model. Exit 4 on any fault, naming the file, what was expected and what was found.
+    Notes say who signed.
 
     Example: evolve audit --all
     """
@@ -51,6 +52,8 @@ def _text(findings: list[Finding], *, verbose: bool) -> str:
     for finding in findings:
         if not finding.holds:
             lines.append(f"FAULT  {finding.file}: {finding.check}: {finding.detail or 'does not hold'}")
+        elif finding.note:
+            lines.append(f"note   {finding.file}: {finding.check}: {finding.detail}")
         elif verbose:
             lines.append(f"ok     {finding.file}: {finding.check}")
     faults = sum(not finding.holds for finding in findings)

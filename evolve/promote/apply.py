@@ -16,6 +16,7 @@ from evolve.overlays import FrozenOverlay, validate_overlay
 from evolve.promote import ledger
 from evolve.promote.evidence import OVERLAY_FOLDER, PROMOTION_FILE, Evidence, gate_input
 from evolve.promote.git import Repository
+from evolve.promote.signed import check_signed
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome, Split
@@ -137,6 +138,7 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     if granted != ledger.Grant(look.look, look.alpha, look.spent):
         text = f"this was look {granted.look} at its sealed tasks, and was decided as look {look.look}"
         raise _refuse("wrong-look", f"{text}, at the level {look.alpha:.4g} where {granted.alpha:.4g} was granted")
+    check_signed(evidence, workspace.policy().signatures)
 
 
 def frozen_overlay(evidence: Evidence) -> FrozenOverlay:

@@ -12,10 +12,9 @@ from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
 from evolve.promote import ledger
-from evolve.promote.attest import envelope
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
 from evolve.promote.evidence import (
-    ATTESTATION_FILE,
+    EVIDENCE_FILES,
     OVERLAY_FOLDER,
     PROMOTION_FILE,
     ROWS_FILE,
@@ -24,6 +23,7 @@ from evolve.promote.evidence import (
 )
 from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
+from evolve.promote.signed import optional_files, signature_findings
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import parse_json
 from evolve.records.kinds import Role
@@ -156,14 +156,7 @@ def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: A
 def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes) -> Iterator[Finding]:
     canonical = promotion.canonical() + b"\n" == data
     yield Finding(f"{name}/{PROMOTION_FILE}", "canonical form", canonical)
-    file = f"{name}/{ATTESTATION_FILE}"
-    try:
-        found = (folder / ATTESTATION_FILE).read_bytes()
-    except OSError as error:
-        yield Finding(file, "attestation", False, str(error))
-    else:
-        expected = envelope(promotion, sha256_bytes(data))
-        yield Finding(file, "binds promotion.json, rows and overlay", found == expected)
+    yield from signature_findings(folder, name, promotion, sha256_bytes(data))
     try:
         overlay = Snapshot.read(folder / OVERLAY_FOLDER)
     except (OSError, EvolveError) as error:
@@ -173,7 +166,7 @@ def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes
     yield compare(f"{name}/{OVERLAY_FOLDER}", "files", promotion.overlay_files, files)
     yield compare(f"{name}/{OVERLAY_FOLDER}", "tree digest", promotion.overlay_sha256, overlay.digest)
     names = {path.name for path in folder.iterdir()}
-    yield compare(name, "files", {PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE, OVERLAY_FOLDER}, names)
+    yield compare(name, "files", {*EVIDENCE_FILES, OVERLAY_FOLDER}, names | optional_files(names))
 
 
 def _ledger_findings(
