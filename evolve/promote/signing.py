@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -34,13 +33,13 @@ def signed_bytes(envelope: Envelope) -> bytes:
 
 
 def _made_by(public: bytes, signature: str, message: bytes) -> bool:
-    from securesystemslib.exceptions import VerificationError
+    from securesystemslib.exceptions import UnverifiedSignatureError
     from securesystemslib.signer import Signature, SSlibKey
 
     key = SSlibKey(public.hex(), "ed25519", "ed25519", {"public": public.hex()})
     try:
         key.verify_signature(Signature(key.keyid, base64.b64decode(signature).hex()), message)
-    except (VerificationError, binascii.Error):
+    except UnverifiedSignatureError:
         return False
     return True
 
