@@ -104,7 +104,10 @@ def check_signed(evidence: Evidence, demanded: Signatures) -> None:
     expected = envelopes(evidence.promotion, evidence.promotion_sha256)
     for file in _present(evidence.folder):
         where = f"{evidence.folder}/{file}"
-        envelope = read_envelope(evidence.folder / file)
+        try:
+            envelope = read_envelope(evidence.folder / file)
+        except InputError as error:
+            raise EvidenceFault(error.message, code="attestation-changed") from error
         if envelope.payload != expected[file].payload:
             raise EvidenceFault(f"{where}: states something else than the evidence", code="attestation-changed")
         found = signers(envelope, demanded.keys)
