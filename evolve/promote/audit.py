@@ -260,3 +260,25 @@ def audit_all(context: AuditContext) -> list[Finding]:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
             findings.append(Finding(where, f"evidence of {entry.sweep}", False, "no folder holds this evidence"))
     return findings
+
+
+def audit_since(context: AuditContext, revision: str) -> list[Finding]:
+    """Check the ledger's history, and the evidence whose commits came after a revision.
+
+    Raises:
+        InputError: There is no such revision.
+
+    """
+    recent = context.repository.trailers_since(revision, "Evolve-Evidence")
+    findings = [ledger_history_finding(context)]
+    known: set[str] = set()
+    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+        found = sha256_bytes(path.read_bytes())
+        known.add(found)
+        if found in recent:
+            findings.extend(audit_evidence(path.parent, context))
+    for evidence in sorted(recent - known):
+        findings.append(
+            Finding(ledger.LEDGER_FILE, f"evidence {evidence[:12]}", False, "a commit names it, and it is gone")
+        )
+    return findings
