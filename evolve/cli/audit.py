@@ -94,7 +94,8 @@ def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
     commits = repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256)
     promoted = [one for one in commits if repository.changed_in(one.sha) & set(evidence.promotion.overlay_files)]
     standing = Standing(promoted[-1].sha, repository.day_of(promoted[-1].sha)) if promoted else Standing()
-    return story(evidence, diff, findings, standing)
+    notes = [f"{one.check}: {one.detail}" for one in findings if one.note]
+    return story(evidence, diff, findings, standing, notes)
 
 
 def _text(findings: list[Finding], *, verbose: bool) -> str:

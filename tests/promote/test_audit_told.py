@@ -55,7 +55,7 @@ def test_the_story_names_the_faults_and_the_code_is_4(promoted: Measured, evolve
     path.write_bytes(path.read_bytes().replace(b"payload", b"Payload", 1))
     ran = evolve("audit", where(promoted), "--explain")
     assert ran.code == 4
-    assert "do not hold" in ran.out and "attestation.json: binds" in ran.out
+    assert "do not hold" in ran.out and "attestation.json: attestation" in ran.out
 
 
 def test_a_story_that_cannot_be_read_is_no_traceback(promoted: Measured, evolve: CommandLine) -> None:

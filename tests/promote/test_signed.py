@@ -114,6 +114,8 @@ def test_unsigned_evidence_is_said_to_be_and_no_fault_where_nothing_is_demanded(
     code, out = audit(evolve)
     assert code == 0
     assert "attestation.json: unsigned: nobody vouches for these rows" in out
+    story = evolve("audit", str(measured.folder), "--explain")
+    assert "unsigned: nobody vouches for these rows" in story.out
     assert evolve("promote", measured.overlay).code == 0
 
 
