@@ -138,7 +138,7 @@ def settings_of(contest: Contest) -> SearchSettings:
         rounds=1000,
         population=4,
         recombine=4,
-        minibatch=6 if contest.sizes.budget >= 6000 else 2,
+        minibatch=6 if contest.sizes.budget >= 6000 else 3,
         rungs=2,
         evaluations=int(contest.sizes.budget * SEARCH_SHARE),
         proposals=100,

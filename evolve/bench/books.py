@@ -9,7 +9,7 @@ from evolve.agents.base import SessionEnd
 from evolve.bench.cell import Attempt
 from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
 from evolve.bench.means import Means
-from evolve.bench.reuse import stored_reply, stored_transcript
+from evolve.bench.reuse import patch_name, stored_reply, stored_transcript
 from evolve.bench.sources import Sources
 from evolve.bench.tapes import stored_recording
 from evolve.bench.vouching import arm_drift
@@ -150,7 +150,7 @@ class Books:
         return spec
 
     def enter(self, spec: CellSpec, attempt: Attempt) -> None:
-        """Write down what an attempt measured: reply and transcript first, then the row that names them."""
+        """Write down what an attempt measured: what lies beside it first, then the row that names them."""
         row = attempt.row
         if row.reply_sha256:
             write_atomic(stored_reply(self.folder, row.reply_sha256), attempt.reply.encode("utf-8"))
@@ -158,6 +158,8 @@ class Books:
             write_atomic(stored_transcript(self.folder, row.transcript_sha256), attempt.transcript.encode("utf-8"))
         if row.recording_sha256:
             write_atomic(stored_recording(self.folder, row.recording_sha256), attempt.recording.encode("utf-8"))
+        if attempt.patch:
+            write_atomic(self.folder / patch_name(row), attempt.patch.encode("utf-8"))
         event = "voided" if row.void else "settled"
         self.journal.append(event, cell=spec.cell.index, attempt=spec.attempt, token=spec.token, row=row)
         self._means.progress.cell_ended(spec, row, _shown(self._details(row)))

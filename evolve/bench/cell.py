@@ -17,12 +17,13 @@ from evolve.corpus.loading import LoadedTask
 from evolve.digest import foreign_files, foreign_tree_digest, sha256_bytes
 from evolve.errors import EvolveError
 from evolve.hostile import read_below, remove_tree, write_fresh
-from evolve.records.kinds import ErrorKind
+from evolve.records.kinds import ErrorKind, Split
 from evolve.records.plan import PlannedCell
 from evolve.records.row import CheckOutcome, Delivered, Row, Usage
 from evolve.records.task import ANSWER_FILE
 from evolve.redact import redact
 from evolve.sandbox.base import Sandbox
+from evolve.scoring.patch import patch_of
 from evolve.scoring.size import MAX_MEASURED_BYTES, Change, delivered
 from evolve.scoring.submission import Submission
 from evolve.scoring.verify import judge, verify
@@ -36,13 +37,14 @@ _NO_USAGE = Usage()
 
 @dataclass(frozen=True)
 class Attempt:
-    """The row of an attempt, the redacted reply and transcript, and whether the provider refused the account."""
+    """The row of an attempt, what is kept beside it (redacted), and whether the provider refused the account."""
 
     row: Row
     reply: str
     refused: bool = False
     transcript: str = ""
     recording: str = ""
+    patch: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class _Measured:
     oracle: CheckOutcome | None = None
     work_sha256: str | None = None
     delivered: Delivered | None = None
+    patch: str = ""
 
 
 @dataclass(frozen=True)
@@ -185,11 +188,14 @@ def _measure(
         if task.task.replies and not room.shared:
             write_fresh(room.work / ANSWER_FILE, end.reply)
         work_digest = foreign_tree_digest(room.work)
-        size = None if task.task.replies else delivered(room.changes(task))
+        changes = [] if task.task.replies else room.changes(task)
+        size = None if task.task.replies else delivered(changes)
+        # Of a hidden task nothing is kept that a proposer could come by.
+        patch = patch_of(changes) if task.task.split is Split.TRAIN else ""
     except (EvolveError, OSError) as error:
         return _Measured(end, ErrorKind.VERIFY_FAILED, f"its work cannot be read: {error}")
     try:
-        return replace(_graded(task, end, room, sandbox, work_digest, phase), delivered=size)
+        return replace(_graded(task, end, room, sandbox, work_digest, phase), delivered=size, patch=patch)
     except (EvolveError, OSError) as error:
         return _Measured(end, ErrorKind.INFRA_ERROR, str(error))
 
@@ -264,4 +270,11 @@ def run_cell(
         delivered=measured.delivered,
         measured_at=datetime.now(UTC),
     )
-    return Attempt(row=row, reply=reply, refused=measured.end.refused, transcript=transcript, recording=recording)
+    return Attempt(
+        row=row,
+        reply=reply,
+        refused=measured.end.refused,
+        transcript=transcript,
+        recording=recording,
+        patch=redact(measured.patch),
+    )

@@ -20,6 +20,7 @@ from evolve.records.row import Row
 
 REPLIES_FOLDER = "replies"
 TRANSCRIPTS_FOLDER = "transcripts"
+PATCHES_FOLDER = "patches"
 SOURCES_DIFFER = "two sources differ"
 
 
@@ -54,6 +55,11 @@ def outcome_of(row: Row, *, repeatable: bool = True) -> bytes:
     """Return a digest of what two sources of one row must agree on: the verdict, and every byte if it is repeatable."""
     outcome = (row.resolved, row.kind, *((row.reply_sha256, row.work_sha256) if repeatable else ()))
     return hashlib.blake2b(repr(outcome).encode(), digest_size=16).digest()
+
+
+def patch_name(row: Row) -> str:
+    """Return the name of the file that holds what an attempt at an edit changed; train cells alone have one."""
+    return f"{PATCHES_FOLDER}/{row.key[:24]}-{row.attempt}.diff"
 
 
 def stored_reply(sweep: Path, digest: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,37 +14,88 @@ from evolve.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from evolve.promote.findings import Finding
+    from evolve.workspace import Workspace
 
 
 @click.command("audit", short_help="Recompute what promotions claim, from a clone alone.")
 @click.argument("promotion", required=False)
 @click.option("--all", "every", is_flag=True, help="The ledger and every promotion (the default).")
+@click.option("--since", metavar="REV", help="What was committed after this revision alone, beside the ledger.")
+@click.option("--explain", is_flag=True, help="Tell the story of one promotion: what changed, how sure, at what cost.")
+@click.option(
+    "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the checks as JUnit XML too."
+)
 @click.option("--verbose", "-v", is_flag=True, help="List the checks that hold, too.")
 @json_option
-def command(promotion: str | None, every: bool, verbose: bool, as_json: bool) -> int:
+def command(
+    promotion: str | None,
+    every: bool,
+    since: str | None,
+    explain: bool,
+    junit_file: Path | None,
+    verbose: bool,
+    as_json: bool,
+) -> int:
     """Recompute what promotions claim: digests, rows, decision, levels, ledger, reuse and commits.
 
     Offline, without a model. Exit 4 on any fault, naming the file, what was expected and what was found.
+    Notes say who signed.
 
     Example: evolve audit --all
     """
     from evolve.promote.apply import evidence_of
-    from evolve.promote.audit import audit_all, audit_evidence, open_audit
+    from evolve.promote.audit import audit_all, audit_evidence, audit_since, open_audit
     from evolve.promote.git import Repository
 
-    if promotion is not None and every:
-        raise InputError("give a promotion or --all, not both", code="usage")
+    if sum((promotion is not None, every, since is not None)) > 1:
+        raise InputError("give a promotion, --all or --since, one of them", code="usage")
+    if explain and promotion is None:
+        raise InputError("--explain tells of one promotion", hint="evolve audit PROMOTION --explain", code="usage")
     workspace = here()
     context, chain = open_audit(workspace.promotion, workspace.spec.corpus, Repository(workspace.root))
-    if promotion is None:
+    folder = None
+    if since is not None:
+        findings = [chain, *audit_since(context, since)]
+    elif promotion is None:
         findings = [chain, *audit_all(context)]
     else:
         folder = evidence_of(workspace, promotion)
         if folder is None or not folder.is_relative_to(workspace.promotion):
             raise InputError(f"{promotion}: no evidence of this workspace", hint="evolve audit --all", code="not-found")
         findings = [chain, *audit_evidence(folder, context)]
-    emit([asdict(finding) for finding in findings], _text(findings, verbose=verbose), as_json=as_json)
+    if junit_file is not None:
+        from evolve.files import write_atomic
+        from evolve.report.junit import junit
+
+        write_atomic(junit_file, junit(findings))
+    value = [asdict(finding) for finding in findings]
+    if explain and folder is not None:
+        text = _story(workspace, folder, findings)
+        emit({"findings": value, "story": text}, text, as_json=as_json)
+    else:
+        emit(value, _text(findings, verbose=verbose), as_json=as_json)
     return ExitCode.DONE if all(finding.holds for finding in findings) else ExitCode.AUDIT_FAULT
+
+
+def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
+    """Tell the story of a promotion; where its files cannot be read, what the audit found must do."""
+    from evolve.cli.generations import evidence_diff
+    from evolve.errors import EvolveError
+    from evolve.promote.evidence import read_evidence
+    from evolve.promote.git import Repository
+    from evolve.report.story import Standing, story
+
+    repository = Repository(workspace.root)
+    try:
+        evidence = read_evidence(folder)
+        diff = evidence_diff(workspace, repository, evidence)
+    except EvolveError as error:
+        return f"{_text(findings, verbose=False)}\nthe story cannot be told: {error.message}"
+    commits = repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256)
+    promoted = [one for one in commits if repository.changed_in(one.sha) & set(evidence.promotion.overlay_files)]
+    standing = Standing(promoted[-1].sha, repository.day_of(promoted[-1].sha)) if promoted else Standing()
+    notes = [f"{one.check}: {one.detail}" for one in findings if one.note]
+    return story(evidence, diff, findings, standing, notes)
 
 
 def _text(findings: list[Finding], *, verbose: bool) -> str:
@@ -51,6 +103,8 @@ def _text(findings: list[Finding], *, verbose: bool) -> str:
     for finding in findings:
         if not finding.holds:
             lines.append(f"FAULT  {finding.file}: {finding.check}: {finding.detail or 'does not hold'}")
+        elif finding.note:
+            lines.append(f"note   {finding.file}: {finding.check}: {finding.detail}")
         elif verbose:
             lines.append(f"ok     {finding.file}: {finding.check}")
     faults = sum(not finding.holds for finding in findings)

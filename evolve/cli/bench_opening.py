@@ -19,6 +19,7 @@ from evolve.corpus.selftest import InstrumentFault
 from evolve.errors import InputError
 from evolve.models.base import ChatModel
 from evolve.models.build import build_model
+from evolve.promote.keys import signing_key
 from evolve.promote.recovery import refuse_unfinished
 from evolve.records.agent import AgentSpec
 from evolve.sandbox.box_preflight import find_box
@@ -70,6 +71,7 @@ def opened_bench(
 
     """
     progress: Progress = progress_for(as_json=as_json)
+    signing_key()  # a key that cannot be used is told now, and not when the evidence is paid for
     options = options or RunOptions()
     refuse_unfinished(workspace)
     corpus = load_corpus(workspace.corpus, expensive=options.include_expensive)

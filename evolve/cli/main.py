@@ -32,6 +32,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "simulate": ("simulate", "Show how often the gate errs, in worlds whose truth is known."),
     "power": ("power", "Show what the next look could prove, with how many tasks and runs, at what price."),
     "ledger": ("ledger", "Show the looks at sealed tasks, and what level is left for the next."),
+    "key": ("key", "Make and show keys that evidence is signed with."),
+    "sign": ("sign", "Sign evidence that holds; several may."),
     "promote": ("promote", "Commit a proven overlay with its evidence."),
     "rollback": ("rollback", "Take a promotion back, with the reason."),
     "resume": ("resume", "Finish an interrupted generation or sweep."),

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def here() -> Workspace:
     """Return the workspace that the working folder lies in."""
+    from evolve.promote.keys import hide_key_file
     from evolve.workspace import find_workspace
 
+    hide_key_file()
     return find_workspace(Path.cwd())
 
 

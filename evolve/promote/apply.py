@@ -14,6 +14,7 @@ from evolve.overlays import FrozenOverlay, validate_overlay
 from evolve.promote import ledger
 from evolve.promote.evidence import OVERLAY_FOLDER, PROMOTION_FILE, Evidence, gate_input
 from evolve.promote.recovery import Step, no_step
+from evolve.promote.signed import check_signed
 from evolve.promote.target import Target, check_branch
 from evolve.promote.transaction import Change, carry_out, check_base, promotion_lock
 from evolve.promote.vouched import unvouched_arms
@@ -110,6 +111,7 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     if granted != ledger.Grant(look.look, look.alpha, look.spent):
         text = f"this was look {granted.look} at its sealed tasks, and was decided as look {look.look}"
         raise _refuse("wrong-look", f"{text}, at the level {look.alpha:.4g} where {granted.alpha:.4g} was granted")
+    check_signed(evidence, workspace.policy().signatures)
 
 
 def frozen_overlay(evidence: Evidence) -> FrozenOverlay:

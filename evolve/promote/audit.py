@@ -12,10 +12,9 @@ from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
 from evolve.promote import ledger
-from evolve.promote.attest import envelope
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
 from evolve.promote.evidence import (
-    ATTESTATION_FILE,
+    EVIDENCE_FILES,
     OVERLAY_FOLDER,
     PROMOTION_FILE,
     ROWS_FILE,
@@ -24,6 +23,7 @@ from evolve.promote.evidence import (
 )
 from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
+from evolve.promote.signed import optional_files, signature_findings
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import parse_json
 from evolve.records.kinds import Role
@@ -156,14 +156,7 @@ def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: A
 def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes) -> Iterator[Finding]:
     canonical = promotion.canonical() + b"\n" == data
     yield Finding(f"{name}/{PROMOTION_FILE}", "canonical form", canonical)
-    file = f"{name}/{ATTESTATION_FILE}"
-    try:
-        found = (folder / ATTESTATION_FILE).read_bytes()
-    except OSError as error:
-        yield Finding(file, "attestation", False, str(error))
-    else:
-        expected = envelope(promotion, sha256_bytes(data))
-        yield Finding(file, "binds promotion.json, rows and overlay", found == expected)
+    yield from signature_findings(folder, name, promotion, sha256_bytes(data))
     try:
         overlay = Snapshot.read(folder / OVERLAY_FOLDER)
     except (OSError, EvolveError) as error:
@@ -173,7 +166,7 @@ def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes
     yield compare(f"{name}/{OVERLAY_FOLDER}", "files", promotion.overlay_files, files)
     yield compare(f"{name}/{OVERLAY_FOLDER}", "tree digest", promotion.overlay_sha256, overlay.digest)
     names = {path.name for path in folder.iterdir()}
-    yield compare(name, "files", {PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE, OVERLAY_FOLDER}, names)
+    yield compare(name, "files", {*EVIDENCE_FILES, OVERLAY_FOLDER}, names | optional_files(names))
 
 
 def _ledger_findings(
@@ -266,4 +259,26 @@ def audit_all(context: AuditContext) -> list[Finding]:
         if entry.entry == "decision" and entry.evidence_sha256 not in known:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
             findings.append(Finding(where, f"evidence of {entry.sweep}", False, "no folder holds this evidence"))
+    return findings
+
+
+def audit_since(context: AuditContext, revision: str) -> list[Finding]:
+    """Check the ledger's history, and the evidence whose commits came after a revision.
+
+    Raises:
+        InputError: There is no such revision.
+
+    """
+    recent = context.repository.trailers_since(revision, "Evolve-Evidence")
+    findings = [ledger_history_finding(context)]
+    known: set[str] = set()
+    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+        found = sha256_bytes(path.read_bytes())
+        known.add(found)
+        if found in recent:
+            findings.extend(audit_evidence(path.parent, context))
+    for evidence in sorted(recent - known):
+        findings.append(
+            Finding(ledger.LEDGER_FILE, f"evidence {evidence[:12]}", False, "a commit names it, and it is gone")
+        )
     return findings

@@ -9,7 +9,7 @@ from pathlib import Path
 from evolve.corpus.loading import sealed_digest, task_of
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
-from evolve.promote.evidence import ATTESTATION_FILE, OVERLAY_FOLDER, PROMOTION_FILE, ROWS_FILE
+from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER
 from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
 from evolve.promote.ledger import LEDGER_FILE
@@ -19,8 +19,6 @@ from evolve.records.policy import Policy
 from evolve.records.promotion import Promotion
 from evolve.snapshot import Snapshot
 from evolve.workspace import POLICY_FILE
-
-EVIDENCE_NAMES = (PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE)
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def _belongs(path: str, promotion: Promotion, prefix: str) -> bool:
     parts = path.removeprefix(f"{prefix}/").split("/")
     if not path.startswith(f"{prefix}/") or len(parts) < 3:
         return False
-    return parts[2] == OVERLAY_FOLDER or (len(parts) == 3 and parts[2] in EVIDENCE_NAMES)
+    return parts[2] == OVERLAY_FOLDER or (len(parts) == 3 and parts[2] in EVIDENCE_FILES)
 
 
 def _blob_digest(repository: Repository, revision: str, path: str) -> str | None:

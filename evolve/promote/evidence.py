@@ -17,7 +17,9 @@ from evolve.errors import EvidenceFault
 from evolve.files import write_atomic, write_folder
 from evolve.gate.decide import GateInput, Pair, decide
 from evolve.overlays import FrozenOverlay, base_digests
-from evolve.promote.attest import envelope
+from evolve.promote.attest import ATTESTATION_FILE, TEST_RESULT_FILE, envelopes
+from evolve.promote.keys import signing_key
+from evolve.promote.signing import sign
 from evolve.records.base import jsonl_bytes, read_json, read_jsonl
 from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
@@ -39,8 +41,8 @@ from evolve.skills import Skill
 
 PROMOTION_FILE = "promotion.json"
 ROWS_FILE = "rows.jsonl"
-ATTESTATION_FILE = "attestation.json"
 OVERLAY_FOLDER = "overlay"
+EVIDENCE_FILES = (PROMOTION_FILE, ROWS_FILE, ATTESTATION_FILE, TEST_RESULT_FILE)
 
 
 @dataclass(frozen=True)
@@ -237,13 +239,17 @@ def evidence_folder(promotion_root: Path, skill: str, overlay_sha256: str, sweep
 def write_evidence(
     folder: Path, promotion: Promotion, rows: tuple[Row, ...], overlay: FrozenOverlay, *, staging: Path
 ) -> str:
-    """Write an evidence folder, all of it or nothing; returns the digest of promotion.json."""
-    data = promotion.canonical() + b"\n"
+    """Write an evidence folder, all of it or nothing; returns the digest of promotion.json.
+
+    It is signed when the environment names a key.
+    """
+    data, key = promotion.canonical() + b"\n", signing_key()
 
     def fill(new: Path) -> None:
         overlay.files.write(new / OVERLAY_FOLDER)
         write_atomic(new / ROWS_FILE, jsonl_bytes(rows))
-        write_atomic(new / ATTESTATION_FILE, envelope(promotion, sha256_bytes(data)))
+        for name, envelope in envelopes(promotion, sha256_bytes(data)).items():
+            write_atomic(new / name, (sign(envelope, key) if key else envelope).file_bytes())
         write_atomic(new / PROMOTION_FILE, data)
 
     write_folder(folder, fill, staging=staging)

@@ -16,6 +16,11 @@ class Finding:
     holds: bool
     detail: str = ""
 
+    @property
+    def note(self) -> bool:
+        """Whether it holds, and says something all the same."""
+        return self.holds and bool(self.detail)
+
 
 def compare(file: str, check: str, expected: object, found: object) -> Finding:
     """Return the finding that two values are equal, or what they are when they are not."""

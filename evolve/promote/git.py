@@ -236,6 +236,26 @@ class Repository:
                 commits.append(Commit(sha=sha, trailers=trailers))
         return commits
 
+    def trailers_since(self, revision: str, key: str) -> set[str]:
+        """Return the values of a trailer of ours in the commits that HEAD has and a revision has not.
+
+        Raises:
+            InputError: There is no such revision.
+
+        """
+        try:
+            start = self._call("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        except EnvironmentFault as error:
+            raise InputError(
+                f"--since: no revision {revision!r}", hint="git log --oneline", code="no-revision"
+            ) from error
+        text = self._call("log", "--format=%B", f"{start}..HEAD")
+        return set(re.findall(rf"^{re.escape(key)}: (\S+)$", text, re.MULTILINE))
+
+    def day_of(self, sha: str) -> str:
+        """Return the day on which a commit was made, as YYYY-MM-DD."""
+        return self._call("show", "--no-patch", "--format=%cs", sha)
+
     def has_parent(self, sha: str) -> bool:
         """Whether a commit's parent is at hand."""
         return self.parent(sha) is not None

@@ -189,6 +189,8 @@ def body_of(passages: Iterable[Passage]) -> str:
 
 def _indented(text: str, width: int) -> str:
     """Return the text of an item with what stands in it as far in as a wider number needs; protected text stays."""
+    if "\n" not in text:
+        return text
     first, *rest = text.split("\n")
     inside = [line for line in rest if line.startswith("  ") and line.strip()]
     short = width - min((len(line) - len(line.lstrip(" ")) for line in inside), default=width)

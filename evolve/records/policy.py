@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from evolve.records.base import Record
+from evolve.records.public_key import PublicKey
 
 POLICY_SCHEMA: Final = "evolve/policy@1"
 CachePolicy = Literal["warm", "cold"]
@@ -64,6 +65,27 @@ class DriftLimits(Record):
     """When canaries no longer vouch for the rows that are reused."""
 
     level: float = Field(default=0.05, gt=0, lt=1, description="How often a test may see drift where there is none.")
+
+
+class Signatures(Record):
+    """Whose signatures evidence must carry before it is promoted, and when it is audited."""
+
+    required: int = Field(default=0, ge=0, le=64, description="How many of the trusted keys must have signed.")
+    keys: tuple[PublicKey, ...] = Field(
+        default=(), max_length=64, description="Trusted public keys (Ed25519), in base64 or PEM; see: evolve key show."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        if len(set(self.keys)) < len(self.keys):
+            raise ValueError("keys: one is named twice")
+        if self.required > len(self.keys):
+            raise ValueError(f"required: {self.required}, and {len(self.keys)} keys are trusted")
+        return self
+
+
+def _says_nothing(signatures: Signatures) -> bool:
+    return signatures == Signatures()
 
 
 def _switch(value: Any) -> Any:
@@ -139,6 +161,8 @@ class Policy(Record):
         default="warm", description="warm: one throw-away session an arm before its first cell; cold: none."
     )
     outage_streak: int = Field(default=5, ge=1, le=1000, description="Systemic failures in a row that stop a sweep.")
+    # left out where it is the default, so that policies of before keep their digest
+    signatures: Signatures = Field(default=Signatures(), exclude_if=_says_nothing)
 
     @property
     def of_quality(self) -> bool:

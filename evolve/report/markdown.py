@@ -89,7 +89,8 @@ def told(task: TaskResult) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _render(name: str, **values: object) -> str:
+def render(name: str, **values: object) -> str:
+    """Render a template of this package."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -105,7 +106,7 @@ def _render(name: str, **values: object) -> str:
 def promotion_report(evidence: Evidence, diff: str) -> str:
     """Render the evidence of one candidate."""
     promotion = evidence.promotion
-    return _render(
+    return render(
         "promotion.md.j2",
         promotion=promotion,
         evidence_sha256=evidence.promotion_sha256,
@@ -136,7 +137,7 @@ def generation_report(generation: Generation, evidence: Evidence | None, diff: s
     inner = promotion_report(evidence, diff) if evidence is not None else ""
     cost = generation.proposer_usd_micros
     proposing = "an unknown amount" if cost is None else money(cost)
-    return _render("generation.md.j2", generation=generation, inner=inner, proposing=proposing)
+    return render("generation.md.j2", generation=generation, inner=inner, proposing=proposing)
 
 
 def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -154,7 +155,7 @@ def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Se
     table = {
         task: {arm: tally([row for row in rows if row.identity.task == task], arm) for arm in arms} for task in tasks
     }
-    return _render(
+    return render(
         "sweep.md.j2",
         plan=plan,
         rows=rows,

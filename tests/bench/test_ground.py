@@ -299,3 +299,29 @@ def test_expensive_tasks_are_left_out_unless_they_are_asked_for(
     assert every.json()["arms"]["incumbent"]["cells"] == 3
     assert "1 expensive tasks left out: --include-expensive takes them" in evolve("check").out
     assert "14 tasks, 0 faults" in evolve("check", "--include-expensive").out
+
+
+def test_what_an_edit_of_a_train_task_changed_is_kept_redacted_and_of_a_hidden_task_nothing(
+    workspace: Path, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-very-secret-value-1234567890")
+    for name, split in (("repo", "train"), ("hidden", "selection")):
+        add_task(workspace, name, kind="edit", repository={"path": ".", "commit": head}, split=split)
+
+    def work(session: Session) -> str:
+        (session.work / "app.py").write_text("x = 'sk-very-secret-value-1234567890'\n")
+        return finish(session)
+
+    measure(workspace, Worker(work), "repo")
+    [kept] = (workspace / "results/sweeps").glob("*/patches/*.diff")
+    text = kept.read_text()
+    assert "--- a/app.py\n+++ b/app.py\n" in text and "+done" in text
+    assert "sk-very-secret" not in text
+
+    found = find_workspace(workspace)
+    corpus = load_corpus(found.corpus)
+    bench = Bench(found, corpus, found.policy(), Worker(work), choose_sandbox(), LineProgress(), RunOptions())
+    group = Group((bench.arms.incumbent(found.skill("bracket")),), (corpus.get("hidden"),))
+    result = bench.measure("selection", "hidden", (group,), 1, reuse=False)
+    assert [row.delivered is not None for row in result.rows] == [True]
+    assert not list(result.folder.glob("patches/*"))

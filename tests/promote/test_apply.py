@@ -74,6 +74,7 @@ def test_a_promotion_commits_the_skill_its_evidence_and_the_ledger_and_nothing_e
         f"{name}/overlay/skills/bracket/SKILL.md",
         f"{name}/promotion.json",
         f"{name}/rows.jsonl",
+        f"{name}/test-result.json",
         "skills/bracket/SKILL.md",
     }
     trailers = git(measured.root, "log", "-1", "--format=%(trailers:key=Evolve-Evidence,valueonly)").strip()

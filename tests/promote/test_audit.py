@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evolve.digest import canonical_json, sha256_bytes
-from evolve.promote.attest import envelope
+from evolve.promote.attest import envelopes
 from evolve.promote.audit import audit_all, open_audit
 from evolve.promote.evidence import read_evidence
 from evolve.promote.git import Repository
@@ -71,7 +71,7 @@ def mutants(data: bytes, rng: random.Random, count: int) -> Iterator[bytes]:
 def test_any_changed_byte_of_any_file_is_found(promoted: Measured) -> None:
     rng = random.Random(20)
     files = [path for path in (promoted.root / "promotion").rglob("*") if path.is_file() and path.suffix != ".yaml"]
-    assert len(files) == 5
+    assert len(files) == 6
     assert faults(promoted) == []
     tried = 0
     for path in files:
@@ -83,7 +83,7 @@ def test_any_changed_byte_of_any_file_is_found(promoted: Measured) -> None:
             assert faults(promoted), (path, mutant[:200])
             tried += 1
         path.write_bytes(original)
-    assert tried >= 70
+    assert tried >= 84
     assert faults(promoted) == []
 
 
@@ -120,7 +120,8 @@ def test_a_forged_outcome_is_found_even_when_every_digest_is_recomputed(promoted
     data = forged.canonical() + b"\n"
     (promoted.folder / "promotion.json").write_bytes(data)
     (promoted.folder / "rows.jsonl").write_bytes(jsonl_bytes(rows))
-    (promoted.folder / "attestation.json").write_bytes(envelope(forged, sha256_bytes(data)))
+    for name, envelope in envelopes(forged, sha256_bytes(data)).items():
+        (promoted.folder / name).write_bytes(envelope.file_bytes())
     found = faults(promoted)
     assert any("decision of" in fault for fault in found)
     assert any("no commit carries it" in fault for fault in found)

@@ -10,6 +10,7 @@ import pytest
 from evolve.errors import InputError
 from evolve.records.base import parse_record, read_yaml
 from evolve.records.policy import POLICY_SCHEMA, Policy
+from evolve.records.public_key import public_key_pem, public_key_text
 from tests.builders import make_policy
 
 
@@ -129,3 +130,40 @@ def test_sequential_may_be_switched_in_yaml(tmp_path: Path, written: str, read: 
 )
 def test_the_estimand_is_the_declared_one_or_that_of_the_kind_of_metric(change: dict[str, Any], estimand: str) -> None:
     assert make_policy(**change).declared_estimand == estimand
+
+
+KEY, OTHER = public_key_text(bytes(32)), public_key_text(b"k" * 32)
+
+
+def test_a_policy_that_demands_no_signature_has_the_digest_it_always_had() -> None:
+    silent = make_policy(signatures={"required": 0, "keys": []})
+    assert silent.digest() == make_policy().digest()
+    assert "signatures" not in make_policy().json_value()
+    demanding = make_policy(signatures={"required": 1, "keys": [KEY]})
+    assert len({silent.digest(), demanding.digest(), make_policy(signatures={"keys": [KEY]}).digest()}) == 3
+    assert parse_record(Policy, demanding.json_value(), "policy") == demanding
+
+
+def test_a_key_in_pem_is_the_same_key() -> None:
+    in_pem = make_policy(signatures={"required": 1, "keys": [public_key_pem(b"k" * 32)]})
+    assert in_pem.digest() == make_policy(signatures={"required": 1, "keys": [OTHER]}).digest()
+
+
+@pytest.mark.parametrize(
+    ("signatures", "said"),
+    [
+        ({"required": 1}, "required: 1, and 0 keys are trusted"),
+        ({"required": 2, "keys": [KEY]}, "required: 2, and 1 keys"),
+        ({"required": -1}, "greater than or equal to 0"),
+        ({"keys": [KEY, public_key_pem(bytes(32))]}, "one is named twice"),
+        ({"keys": ["not base64!"]}, "neither base64 nor PEM"),
+        ({"keys": ["QUJD"]}, "3 bytes and not 32"),
+        ({"keys": ["ü"]}, "neither base64 nor PEM"),
+        ({"keys": ["-----BEGIN PUBLIC KEY-----\nQUJD\n-----END PUBLIC KEY-----\n"]}, "another kind than Ed25519"),
+        ({"keys": ["-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n"]}, "neither base64 nor PEM"),
+    ],
+)
+def test_a_demand_for_signatures_that_cannot_be_met_is_refused(signatures: dict[str, Any], said: str) -> None:
+    value = {"schema": POLICY_SCHEMA, "signatures": signatures}
+    with pytest.raises(InputError, match=said):
+        parse_record(Policy, value, "policy.yaml")

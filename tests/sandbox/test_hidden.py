@@ -48,6 +48,17 @@ def test_oracles_are_not_seen_though_the_workspace_lies_below_a_folder_that_is_s
     assert graded.stdout == b"[]\n"
 
 
+def test_a_file_is_hidden_too(shown: Path, tmp_path: Path) -> None:
+    (shown / "key.pem").write_text("secret")
+    look = f"print(open({str(shown / 'key.pem')!r}).read())"
+    assert "secret" in run(tmp_path, look)[1]
+    hidden.hide(shown / "key.pem")
+    assert "secret" not in run(tmp_path, look)[1]
+    graded = SANDBOX.run(Job((base_python(), "-I", "-S", "-c", look), tmp_path / "work", 20))
+    assert b"secret" not in graded.stdout
+    assert b"bwrap" not in graded.stderr
+
+
 def test_what_is_not_shown_needs_no_hiding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hidden, "_HIDDEN", {tmp_path, Path("/usr/src/app")})
     assert hiding(["/usr", "/bin"]) == ["--tmpfs", "/usr/src/app"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from evolve.bench.reuse import REPLIES_FOLDER
+from evolve.bench.reuse import REPLIES_FOLDER, patch_name
 from evolve.corpus.loading import Corpus
 from evolve.errors import InputError
 from evolve.hostile import read_below
@@ -214,6 +214,7 @@ def _cell_text(row: Row, measured: Measured, readers: Readers) -> CellText:
     steps = readers.digest(measured.sweep, row, adapter, max_chars=DIGEST_CHARS)
     return CellText(
         reply=_reply(row, measured.sweep),
+        patch=_patch(row, measured.sweep),
         steps=tuple((steps or "").splitlines()),
         hints=tuple(diagnosis.lines(HINTS)) if diagnosis is not None else (),
     )
@@ -223,6 +224,13 @@ def _reply(row: Row, sweep: Path) -> str | None:
     if row.reply_sha256 is None:
         return None
     data = read_below(sweep, f"{REPLIES_FOLDER}/{row.reply_sha256}.md", MAX_REPLY_BYTES)
+    return None if data is None else data.decode("utf-8", errors="replace")
+
+
+def _patch(row: Row, sweep: Path) -> str | None:
+    """Return what an edit changed; a reused row's lies in the sweep that measured it."""
+    folder = sweep if row.reused is None else sweep.parent / row.reused.sweep
+    data = read_below(folder, patch_name(row), MAX_REPLY_BYTES)
     return None if data is None else data.decode("utf-8", errors="replace")
 
 

@@ -17,16 +17,18 @@ DETAIL_CHARS = 500
 
 @dataclass(frozen=True)
 class CellText:
-    """What is kept of a cell beside its row: the reply, the steps of its transcript, hints about it.
+    """What is kept of a cell beside its row: the reply, what it changed, the steps of its transcript, hints about it.
 
     Args:
         reply: The reply; ``None`` where none was kept.
+        patch: What it changed; ``None`` where nothing of it was kept.
         steps: What the agent did, a line a step, the oldest first; empty where no transcript was kept.
         hints: What the transcript's diagnosis says, a sentence a hint.
 
     """
 
     reply: str | None = None
+    patch: str | None = None
     steps: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
 
@@ -63,7 +65,7 @@ def cell_sections(task: LoadedTask, row: Row, text: CellText) -> list[Section]:
         change = quoted(task.patch.decode("utf-8", errors="replace"))
         sections.append(Section("The change under review", (change,)))
     if not task.task.replies:
-        sections.append(Section("Patch", (_patch(row),)))
+        sections.append(Section("Patch", (_patch(row, text),)))
     files = tuple(f"{one_line(path, 200)}:\n{quoted(content)}" for path, content in task.seed.texts())
     if files:
         sections.append(Section("The files it begins with", files))
@@ -93,8 +95,10 @@ def _outcome(outcome: CheckOutcome | None) -> str:
     return f"{'passed' if outcome.passed else 'failed'}{failed}, score {outcome.score:g}"
 
 
-def _patch(row: Row) -> str:
-    """Say what is known of the changed files: a sweep keeps their size, and not themselves."""
+def _patch(row: Row, text: CellText) -> str:
+    """Return what was changed, or as much as is known of it."""
+    if text.patch:
+        return quoted(text.patch)
     made = row.delivered
     if made is None:
         return "Nothing of it was kept."

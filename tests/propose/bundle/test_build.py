@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from evolve.bench.reuse import patch_name
 from evolve.corpus.loading import Corpus
 from evolve.digest import sha256_bytes
 from evolve.errors import InputError
@@ -282,6 +283,14 @@ def test_of_a_patch_what_a_sweep_keeps_is_said(tmp_path: Path) -> None:
     assert "Nothing of it was kept." in built(tmp_path, row_of(), corpus=corpus).files.text(
         "cells/t-1-run0-incumbent.md"
     )
+
+    row = row_of(delivered=made)
+    path = tmp_path / patch_name(row)
+    path.parent.mkdir()
+    path.write_text("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 3\n")
+    cell = built(tmp_path, row, corpus=corpus).files.text("cells/t-1-run0-incumbent.md")
+    assert "## Patch\n\n```text\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 3\n```" in cell
+    assert "but its size" not in cell
 
 
 def test_two_arms_whose_names_look_alike_have_a_file_each(tmp_path: Path) -> None:
