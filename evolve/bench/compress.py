@@ -15,7 +15,7 @@ _SPARED = re.compile(
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(r"(?<!\w)(\*\*\*|\*\*|__)(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_SPACES = re.compile(r"(?<=\S)[ \t]{2,}")
+_SPACES = re.compile(r"[ \t]{2,}")
 
 
 def compress(text: str) -> str:
@@ -55,5 +55,5 @@ def _shorter(line: str) -> str:
         return line
     indent = line[: len(line) - len(line.lstrip())]
     parts = _KEPT.split(_EMPHASIS.sub(r"\2", line.strip()))
-    kept = "".join(part if number % 2 else _SPARED.sub("", part) for number, part in enumerate(parts))
-    return indent + _SPACES.sub(" ", kept).strip()
+    shorter = (part if number % 2 else _SPACES.sub(" ", _SPARED.sub("", part)) for number, part in enumerate(parts))
+    return indent + "".join(shorter).strip()

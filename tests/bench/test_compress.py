@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evolve.bench.compress import compress
@@ -39,6 +39,7 @@ def test_code_stays_as_it_is() -> None:
     assert compress(nested) == nested
 
 
+@example("`<  `")
 @given(st.text(alphabet='the a`*\n<>|"~#- very,x', max_size=120))
 def test_it_is_never_longer_and_keeps_the_code(text: str) -> None:
     shorter = compress(text)
