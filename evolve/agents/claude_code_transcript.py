@@ -21,6 +21,7 @@ from evolve.agents.transcript_events import (
     end,
     path_of,
     size_of,
+    transcript_of,
 )
 
 _EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
@@ -81,13 +82,8 @@ def read_claude_code(values: Iterable[dict[str, Any] | None]) -> Transcript:
         values: The JSON object of each line; ``None`` for a line that holds none.
 
     """
-    reader, unreadable = _Reader(), 0
-    for value in values:
-        if value is None:
-            unreadable += 1
-        else:
-            reader.take(value)
-    return Transcript(tuple(reader.log.events), unreadable)
+    reader = _Reader()
+    return transcript_of(values, reader.log, reader.take)
 
 
 def _blocks(message: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from evolve.agents.transcript_events import (
     end,
     path_of,
     size_of,
+    transcript_of,
 )
 
 _CALLS = frozenset({"command_execution", "file_change", "mcp_tool_call", "web_search"})
@@ -65,13 +66,8 @@ def read_codex(values: Iterable[dict[str, Any] | None]) -> Transcript:
         values: The JSON object of each line; ``None`` for a line that holds none.
 
     """
-    reader, unreadable = _Reader(), 0
-    for value in values:
-        if value is None:
-            unreadable += 1
-        else:
-            reader.take(value)
-    return Transcript(tuple(reader.log.events), unreadable)
+    reader = _Reader()
+    return transcript_of(values, reader.log, reader.take)
 
 
 def _call(item: Mapping[str, Any], turn: int, session: int) -> Event:

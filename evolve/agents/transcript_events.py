@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -255,3 +255,23 @@ def beginning(text: str | None) -> str | None:
 def end(text: str | None) -> str | None:
     """Return the end of a text, as much of it as an event holds."""
     return text.rstrip()[-MAX_TEXT_CHARS:] if text else None
+
+
+def transcript_of(
+    values: Iterable[dict[str, Any] | None], log: EventLog, take: Callable[[dict[str, Any]], None]
+) -> Transcript:
+    """Return the transcript that comes of giving the object of each line to a reader; ``None`` is an unreadable line.
+
+    Args:
+        values: The JSON object of each line.
+        log: Where the reader puts events.
+        take: Reads one object.
+
+    """
+    unreadable = 0
+    for value in values:
+        if value is None:
+            unreadable += 1
+        else:
+            take(value)
+    return Transcript(tuple(log.events), unreadable)

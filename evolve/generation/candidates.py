@@ -11,7 +11,7 @@ from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.errors import InputError
 from evolve.generation.proposer_budget import ProposerBudget
-from evolve.generation.reflecting import Knowledge, reflected
+from evolve.generation.reflecting import Background, reflected
 from evolve.models.base import ChatModel, ModelFault, ModelTimeout
 from evolve.models.build import price_of
 from evolve.overlays import FrozenOverlay, apply_overlay, validate_overlay
@@ -41,7 +41,7 @@ class Proposer:
         model: Builds the model that reflects, where no program does.
         temperature: Its temperature.
         budget: What it may cost, and has cost.
-        knowledge: What a proposer is told beside the train evidence.
+        background: What a proposer is told beside the train evidence.
 
     """
 
@@ -51,7 +51,7 @@ class Proposer:
     model: Callable[[], ChatModel]
     temperature: float
     budget: ProposerBudget = field(default_factory=ProposerBudget)
-    knowledge: Knowledge = field(default_factory=Knowledge)
+    background: Background = field(default_factory=Background)
 
     def propose(self, ask: Ask) -> FrozenOverlay:
         """Make one proposal and validate it.
@@ -128,7 +128,7 @@ class Proposer:
             self.model,
             self.temperature,
             ask.number,
-            self.knowledge,
+            self.background,
             self.budget.admit,
         )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evolve.bench.measured import stream_rows
 from evolve.errors import EvolveError
-from evolve.generation.pool import INCUMBENT
 from evolve.generation.state import STATE_FILE, open_generation
+from evolve.propose.search.knowledge import INCUMBENT
 from evolve.records.kinds import Split
 from evolve.records.row import Row
 from evolve.skills import Skill

@@ -12,7 +12,7 @@ from evolve.bench.measure import Bench
 from evolve.bench.plan import Group
 from evolve.errors import InputError
 from evolve.generation.candidates import Proposer
-from evolve.generation.pool import INCUMBENT, Candidate, Pool
+from evolve.generation.pool import Candidate, Pool
 from evolve.generation.state import GenerationState
 from evolve.generation.value import values_of
 from evolve.overlays import FrozenOverlay, apply_overlay
@@ -22,6 +22,7 @@ from evolve.propose.edits import Edit
 from evolve.propose.evidence import TrainEvidence, train_evidence
 from evolve.propose.merge import composed
 from evolve.propose.search.drive import Made, NotMade, Scores
+from evolve.propose.search.knowledge import INCUMBENT
 from evolve.records.generation import Proposal
 from evolve.records.kinds import Split
 from evolve.records.search import Step
@@ -108,9 +109,10 @@ class GenerationHands:
     def _ask(self, step: Step) -> Ask:
         parents = tuple(map(self._digest_of, step.parents))
         before = sum(p.operator == step.operator and p.parents == parents for p in self._state.record.proposals)
-        # The evidence of an archived parent was read by an operator before: its choices go on where they ended then.
-        before += sum(e.operator == step.operator and e.parents == parents for e, _ in self._pool.archived.values())
-        return Ask(step.operator, tuple(map(self._parent, step.parents)), before, step.number - 1, self._mean_scores)
+        # Choices, and the seeds of a model, go on where they ended: the same question would get the same answer.
+        before += self._pool.asked_before(step.operator, parents)
+        number = step.number - 1 + self._pool.asked_before(step.operator)
+        return Ask(step.operator, tuple(map(self._parent, step.parents)), before, number, self._mean_scores)
 
     def _parent(self, name: str) -> Parent:
         skill = self._pool.skill

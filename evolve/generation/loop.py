@@ -19,9 +19,9 @@ from evolve.generation.earlier import earlier_selection
 from evolve.generation.earned import earned_edits
 from evolve.generation.hands import GenerationHands
 from evolve.generation.notes import archive_entries, effect_in_words
-from evolve.generation.pool import INCUMBENT, Candidate, Pool
+from evolve.generation.pool import Candidate, Pool
 from evolve.generation.proposer_budget import ProposerBudget
-from evolve.generation.reflecting import Knowledge
+from evolve.generation.reflecting import Background
 from evolve.generation.screen import Standing, cost_ratio, finalist, tally
 from evolve.generation.search import carried_out, search_path, settings_of
 from evolve.generation.state import GenerationState
@@ -43,6 +43,7 @@ from evolve.propose.bundle.build import Readers
 from evolve.propose.diagnostics import diagnosis_of, digest_of_transcript
 from evolve.propose.evidence import TrainEvidence
 from evolve.propose.learnings import relevant
+from evolve.propose.search.knowledge import INCUMBENT
 from evolve.records.base import read_json
 from evolve.records.kinds import Outcome, Split
 from evolve.records.search import Checkpoint
@@ -233,7 +234,7 @@ class GenerationLoop:
             model=self.proposer_model,
             temperature=spec.temperature,
             budget=self._proposer_budget(),
-            knowledge=Knowledge(
+            background=Background(
                 told=relevant(read_learnings(workspace), skill.name),
                 selection=earlier_selection(workspace, skill),
                 readers=Readers(diagnosis_of, digest_of_transcript),
@@ -261,7 +262,7 @@ class GenerationLoop:
         return ProposerBudget(
             limit_micros=None if limit is None else round(limit * 1_000_000),
             spent_micros=spent,
-            fits_beside=lambda worst: budget.limits.usd_micros is None or budget.would_admit(worst),
+            fits_beside=lambda worst: budget.would_admit(0 if budget.limits.usd_micros is None else worst),
             booked=budget.book,
         )
 

@@ -9,10 +9,10 @@ from typing import Any
 from evolve.digest import sha256_json
 from evolve.errors import InputError
 from evolve.gate.metrics import measured_of
-from evolve.generation.pool import INCUMBENT, Candidate, Pool
+from evolve.generation.pool import Candidate, Pool
 from evolve.generation.state import GenerationState
 from evolve.propose.learnings import idea_of
-from evolve.propose.search.knowledge import Knowledge
+from evolve.propose.search.knowledge import INCUMBENT, Knowledge
 from evolve.propose.store import store_overlay
 from evolve.records.archive import ArchiveEntry, Fate, Learning
 from evolve.records.decision import Decision
@@ -31,71 +31,66 @@ def archive_entries(
     workspace: Workspace, state: GenerationState, pool: Pool, search: Checkpoint, policy: Policy, at: datetime
 ) -> tuple[list[ArchiveEntry], list[Learning]]:
     """Return what is to be added to the archive and to the learnings; the candidates' folders are written."""
-    known = Knowledge(search)
-    record = state.record
-    common = {
-        "at": at,
-        "generation": record.id,
-        "skill": pool.skill.name,
-        "incumbent": pool.skill.fingerprint,
-    }
-    agent = {"agent_sha256": sha256_json(pool.agent_identity)}
-    entries = [
-        ArchiveEntry(
-            **common,
-            **agent,
-            name=INCUMBENT,
-            operator=INCUMBENT,
-            overlay=None,
-            overlay_sha256=None,
-            train=scores_by_task(pool.rows(INCUMBENT), policy),
-            selection=record.incumbent_selection,
-            cost_usd_micros=cost_of(pool.rows(INCUMBENT)),
-            fate="not-selected",
-            reason="It is what the others were compared with.",
-        )
-    ]
-    entries += [_again(entry, pool, policy, {**common, **agent}) for entry in _measured_again(pool)]
+    record, known = state.record, Knowledge(search)
+    common = {"at": at, "generation": record.id, "skill": pool.skill.name, "incumbent": pool.skill.fingerprint}
+    of_agent = {**common, "agent_sha256": sha256_json(pool.agent_identity)}
+    entries = [_of_the_incumbent(record, pool, policy, of_agent)]
+    entries += [_again(entry, pool, policy, of_agent) for entry in _measured_again(pool)]
     learnings = []
     for proposal in record.proposals:
         candidate = _candidate(pool, proposal)
-        fate, reason = fate_of(proposal, record)
-        said = redact(reason)[:MAX_REASON_CHARS]
-        rows = pool.rows(proposal.name)
-        tried = known.candidates.get(proposal.overlay_sha256 or "")
         folder = None if candidate is None else workspace.relative(store_overlay(workspace, candidate.overlay))
+        fate, reason = fate_of(proposal, record)
+        reason = redact(reason)[:MAX_REASON_CHARS]
         entries.append(
             ArchiveEntry(
-                **common,
-                **agent,
-                name=proposal.name,
-                operator=proposal.operator,
-                parents=proposal.parents,
+                **of_agent,
+                **_measured(proposal, pool, known, policy),
                 overlay=folder,
-                overlay_sha256=proposal.overlay_sha256,
-                resident_tokens=proposal.resident_tokens,
-                train=scores_by_task(rows, policy),
-                selection=proposal.selection,
-                cost_usd_micros=cost_of(rows),
-                proposer_usd_micros=proposal.cost_usd_micros,
-                earned=None if tried is None or not rows else known.chance_better(tried),
                 fate=fate,
-                reason=said,
+                reason=reason,
                 evidence=record.evidence if fate in ("proven", "unproven") else None,
             )
         )
-        idea = idea_of(candidate.overlay.spec.rationale, candidate.edits) if candidate else f"{proposal.operator}"
-        learnings.append(
-            Learning(
-                **common,
-                operator=proposal.operator,
-                idea=redact(idea),
-                fate=fate,
-                reason=said,
-                numbers=numbers_of(proposal, record),
-            )
-        )
+        idea = idea_of(candidate.overlay.spec.rationale, candidate.edits) if candidate else proposal.operator
+        told = {"operator": proposal.operator, "idea": redact(idea), "numbers": numbers_of(proposal, record)}
+        learnings.append(Learning(**common, **told, fate=fate, reason=reason))
     return entries, learnings
+
+
+def _of_the_incumbent(record: Generation, pool: Pool, policy: Policy, common: dict[str, Any]) -> ArchiveEntry:
+    """Return the line of the incumbent: what the scores of the others are to be compared with."""
+    rows = pool.rows(INCUMBENT)
+    return ArchiveEntry(
+        **common,
+        name=INCUMBENT,
+        operator=INCUMBENT,
+        overlay=None,
+        overlay_sha256=None,
+        train=scores_by_task(rows, policy),
+        selection=record.incumbent_selection,
+        cost_usd_micros=cost_of(rows),
+        fate="not-selected",
+        reason="It is what the others were compared with.",
+    )
+
+
+def _measured(proposal: Proposal, pool: Pool, known: Knowledge, policy: Policy) -> dict[str, Any]:
+    """Return where a proposal comes from and what was measured of it."""
+    rows = pool.rows(proposal.name)
+    tried = known.candidates.get(proposal.overlay_sha256 or "")
+    return {
+        "name": proposal.name,
+        "operator": proposal.operator,
+        "parents": proposal.parents,
+        "overlay_sha256": proposal.overlay_sha256,
+        "resident_tokens": proposal.resident_tokens,
+        "train": scores_by_task(rows, policy),
+        "selection": proposal.selection,
+        "cost_usd_micros": cost_of(rows),
+        "proposer_usd_micros": proposal.cost_usd_micros,
+        "earned": None if tried is None or not rows else known.chance_better(tried),
+    }
 
 
 def _measured_again(pool: Pool) -> list[tuple[ArchiveEntry, Candidate]]:

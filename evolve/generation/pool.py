@@ -21,7 +21,6 @@ from evolve.records.row import Row
 from evolve.skills import Skill
 
 EARLIER = 200
-INCUMBENT = "incumbent"
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,11 @@ class Pool:
 
     def __init__(self, bench: Bench, state: GenerationState, skill: Skill) -> None:
         self._bench, self._state, self.skill = bench, state, skill
+        self._entries = [
+            entry
+            for entry in read_archive(bench.workspace)
+            if (entry.skill, entry.incumbent) == (skill.name, skill.fingerprint) and entry.generation != state.record.id
+        ]
         self.archived = dict(self._archived())
         self._rows: dict[str, list[Row]] = {}
         self._sweep_of: dict[str, Path] = {}
@@ -79,15 +83,7 @@ class Pool:
 
     def _archived(self) -> Iterator[tuple[str, tuple[ArchiveEntry, Candidate]]]:
         """Yield the latest candidates of the archive that were written against the skill as it is now."""
-        entries = [
-            entry
-            for entry in read_archive(self._bench.workspace)
-            if entry.skill == self.skill.name
-            and entry.incumbent == self.skill.fingerprint
-            and entry.overlay
-            and entry.generation != self._state.record.id
-        ]
-        for entry in entries[-EARLIER:]:
+        for entry in [entry for entry in self._entries if entry.overlay][-EARLIER:]:
             folder = self._bench.workspace.root / str(entry.overlay)
             try:
                 overlay = read_overlay(folder, {self.skill.name: self.skill})
@@ -99,6 +95,11 @@ class Pool:
                 name = entry.name if of_before(entry.name) else f"{entry.generation}-{entry.name}"
                 candidate = Candidate(name, overlay, edits_of(self.skill, apply_overlay(self.skill, overlay)))
                 yield overlay.digest, (entry, candidate)
+
+    def asked_before(self, operator: str, parents: tuple[str, ...] | None = None) -> int:
+        """Return how often earlier generations asked an operator, of any parents or of some."""
+        asked = (one for one in self._entries if one.operator == operator and not of_before(one.name))
+        return sum(parents is None or one.parents == parents for one in asked)
 
     def earlier(self) -> list[Known]:
         """Return what new candidates are compared with: those of this generation, and of the archive."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from evolve.errors import InputError
+from evolve.errors import BudgetExhausted, InputError
 
 
 @dataclass
@@ -31,12 +31,17 @@ class ProposerBudget:
         """Refuse a call that could cost more than is left.
 
         Raises:
-            InputError: It could, or nobody can say what it may cost.
+            BudgetExhausted: It does not fit in what the command may still use; a resumed one asks again.
+            InputError: It could break the limit of proposing, or nobody can say what it may cost.
 
         """
         self.admitted_micros = worst_micros
         if not self.fits_beside(worst_micros):
-            raise InputError("another call of the proposer could break --max-usd", code="proposer-budget")
+            cost = "an unknown amount" if worst_micros is None else f"{worst_micros / 1e6:.4f} USD"
+            raise BudgetExhausted(
+                f"the budget is exhausted: the next call of the proposer may cost {cost}",
+                hint="go on with more of --max-usd, --max-cells or --max-wall: evolve resume",
+            )
         if self.limit_micros is None:
             return
         if worst_micros is None or self.spent_micros is None:

@@ -30,7 +30,7 @@ HINTS_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class Background:
     """What a proposer is told beside the train evidence.
 
     Args:
@@ -83,11 +83,11 @@ def check_proposer(bench: Bench, operators: tuple[str, ...]) -> None:
         proposing_agent(bench).close()
 
 
-def bundle_of(bench: Bench, skill: Skill, evidence: TrainEvidence, knowledge: Knowledge) -> Bundle:
+def bundle_of(bench: Bench, skill: Skill, evidence: TrainEvidence, background: Background) -> Bundle:
     """Return the evidence bundle of a skill."""
     measured = tuple(Measured(one.rows, one.sweep, _adapters(bench, one.sweep, one.rows)) for one in evidence.measured)
-    sources = Sources(skill, bench.corpus, bench.policy, measured, knowledge.selection, knowledge.told)
-    return build_bundle(sources, knowledge.readers, templates_of(bench.workspace))
+    sources = Sources(skill, bench.corpus, bench.policy, measured, background.selection, background.told)
+    return build_bundle(sources, background.readers, templates_of(bench.workspace))
 
 
 def reflected(
@@ -97,7 +97,7 @@ def reflected(
     model: Callable[[], ChatModel],
     temperature: float,
     number: int,
-    knowledge: Knowledge,
+    background: Background,
     admit: Callable[[int | None], None] = lambda _: None,
 ) -> Reflection:
     """Reflect once; ``admit`` is asked before it whether its worst cost, in micro-USD, is allowed.
@@ -110,7 +110,7 @@ def reflected(
     spec, templates = bench.workspace.spec.proposer, templates_of(bench.workspace)
     if spec.agent is None:
         price = price_of(bench.workspace.spec, spec.model or "")
-        more = more_to_tell(bench, skill, evidence, number, knowledge)
+        more = more_to_tell(bench, skill, evidence, number, background)
         return reflect(
             skill,
             evidence,
@@ -122,7 +122,7 @@ def reflected(
             price=price,
             admit=admit,
         )
-    bundle, agent = bundle_of(bench, skill, evidence, knowledge), proposing_agent(bench)
+    bundle, agent = bundle_of(bench, skill, evidence, background), proposing_agent(bench)
     try:
         return reflect_by_agent(
             skill, bundle, agent, goal_in_words(bench.policy), number=number, templates=templates, admit=admit
@@ -131,7 +131,7 @@ def reflected(
         agent.close()
 
 
-def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: int, knowledge: Knowledge) -> More:
+def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: int, background: Background) -> More:
     """Return what a chat model is told beside the failures: hints from their runs, and what was refused before."""
     shown = {failure.task for failure in shown_failures(evidence, number)}
     hints: list[str] = []
@@ -139,11 +139,11 @@ def more_to_tell(bench: Bench, skill: Skill, evidence: TrainEvidence, number: in
         adapters = _adapters(bench, one.sweep, one.rows)
         for row in one.rows:
             if row.identity.task in shown and not row.resolved and not row.void:
-                found = knowledge.readers.diagnosis(one.sweep, row, adapters.get(row.arm, ""))
+                found = background.readers.diagnosis(one.sweep, row, adapters.get(row.arm, ""))
                 hints += [] if found is None else found.lines(HINTS_SHOWN)
     refused = [
         f"{one.idea} ({one.operator}): {'; '.join(filter(None, (one.reason, one.numbers))) or 'no reason was kept'}"
-        for one in reversed(knowledge.told)
+        for one in reversed(background.told)
         if one.outcome == "refused"
     ]
     if not hints and not refused:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evolve.propose.search.knowledge import INCUMBENT
 from evolve.records.kinds import Role
 from evolve.records.policy import Policy
 from evolve.records.row import Row
-
-INCUMBENT = "incumbent"
 
 
 @dataclass(frozen=True)

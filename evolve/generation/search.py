@@ -12,7 +12,7 @@ from evolve.generation.state import GenerationState
 from evolve.propose.archive import operator_states, read_archive
 from evolve.propose.search.drive import Search, carry_out
 from evolve.propose.search.engine import new_checkpoint
-from evolve.propose.search.knowledge import facts_of
+from evolve.propose.search.knowledge import INCUMBENT, facts_of
 from evolve.propose.search.strategies import begun, restored
 from evolve.records.archive import ArchiveEntry
 from evolve.records.base import read_json, write_json
@@ -20,7 +20,6 @@ from evolve.records.search import Checkpoint, SearchSettings, Seen, Step, Tried
 from evolve.workspace import Workspace
 
 SEARCH_FILE = "search.json"
-OF_THE_INCUMBENT = "incumbent"
 
 
 def search_path(state: GenerationState) -> Path:
@@ -88,13 +87,13 @@ def _seen(begin: Checkpoint, pool: Pool, entries: Iterable[ArchiveEntry]) -> Ite
         if ours and entry.agent_sha256 == agent and entry.train:
             by_generation.setdefault(entry.generation, []).append(entry)
     for generation, group in by_generation.items():
-        if not any(entry.name == OF_THE_INCUMBENT for entry in group):
+        if not any(entry.name == INCUMBENT for entry in group):
             continue  # without the incumbent beside them, their scores compare with nothing
         for entry in group:
-            known = entry.name == OF_THE_INCUMBENT or entry.overlay_sha256 in pool.archived
+            known = entry.name == INCUMBENT or entry.overlay_sha256 in pool.archived
             tasks = tuple(task for task in entry.train if task in begin.tasks)
             if known and tasks:
-                name = None if entry.name == OF_THE_INCUMBENT else entry.overlay_sha256
+                name = None if entry.name == INCUMBENT else entry.overlay_sha256
                 scores = tuple(entry.train[task][0] for task in tasks)
                 yield Seen(candidate=name, batch=generation, tasks=tasks, scores=scores)
 

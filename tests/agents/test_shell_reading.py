@@ -80,4 +80,4 @@ def test_what_may_change_something_is_no_look(command: str) -> None:
 
 @given(st.text())
 def test_no_command_is_too_strange(command: str) -> None:
-    read_command(command)
+    assert isinstance(read_command(command), Reading)

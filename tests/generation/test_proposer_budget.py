@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolve.errors import InputError
+from evolve.errors import BudgetExhausted, InputError
 from evolve.generation.proposer_budget import ProposerBudget
 
 
@@ -51,7 +51,9 @@ def test_what_the_whole_command_may_spend_counts_beside_the_limit() -> None:
 
     for budget in (ProposerBudget(None, 0, fits), ProposerBudget(100, 0, fits)):
         assert refused(budget, 5) is None
-        assert "--max-usd" in str(refused(budget, 6)) and "--max-usd" in str(refused(budget, None))
+        for worst, says in ((6, "may cost 0.0000 USD"), (None, "an unknown amount")):
+            with pytest.raises(BudgetExhausted, match=says):
+                budget.admit(worst)
     assert asked == [5, 6, None] * 2
 
 

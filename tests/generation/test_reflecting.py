@@ -14,7 +14,7 @@ from evolve.errors import InputError
 from evolve.generation.candidates import Proposer
 from evolve.generation.choose import Chosen, choose_skill
 from evolve.generation.proposer_budget import ProposerBudget
-from evolve.generation.reflecting import Knowledge, bundle_of, more_to_tell
+from evolve.generation.reflecting import Background, bundle_of, more_to_tell
 from evolve.propose.ask import Ask, Parent
 from evolve.propose.bundle.build import Readers
 from evolve.propose.bundle.told import Told
@@ -33,10 +33,10 @@ class Opened:
     chosen: Chosen
     planted: list[str]
 
-    def reflect(self, model: ScriptedModel, knowledge: Knowledge, costs: list[int | None]) -> None:
+    def reflect(self, model: ScriptedModel, background: Background, costs: list[int | None]) -> None:
         skill = self.chosen.skill
         budget = ProposerBudget(booked=costs.append)
-        proposer = Proposer(self.bench, skill, "test", lambda: model, 0.7, budget, knowledge)
+        proposer = Proposer(self.bench, skill, "test", lambda: model, 0.7, budget, background)
         proposer.propose(Ask("reflect", (Parent(skill.fingerprint, skill, self.chosen.evidence),)))
 
 
@@ -67,8 +67,8 @@ def leaking(planted: list[str]) -> tuple[Told, ...]:
 def test_nothing_that_is_planted_in_hidden_tasks_reaches_a_bundle_whatever_was_told(opened: Opened) -> None:
     tasks = opened.bench.corpus.of("bracket", Split.SELECTION)
     selection = tuple(make_row(task.id, split=Split.SELECTION) for task in tasks)
-    knowledge = Knowledge(leaking(opened.planted), selection, Readers(diagnosis))
-    bundle = bundle_of(opened.bench, opened.chosen.skill, opened.chosen.evidence, knowledge)
+    background = Background(leaking(opened.planted), selection, Readers(diagnosis))
+    bundle = bundle_of(opened.bench, opened.chosen.skill, opened.chosen.evidence, background)
     everything = "\n".join(f"{path}\n{text}" for path, text in bundle.files.texts())
     assert "Say thank you" in everything and "3 of 3 runs of 3 tasks resolved." in everything
     assert "bracket-train-01" in everything
@@ -80,8 +80,8 @@ def test_nothing_that_is_planted_in_hidden_tasks_reaches_a_bundle_whatever_was_t
 def test_a_chat_model_is_told_of_hints_and_refusals_and_of_nothing_hidden(opened: Opened, model: ScriptedModel) -> None:
     model.answer = answer
     costs: list[int | None] = []
-    knowledge = Knowledge(leaking(opened.planted), readers=Readers(diagnosis))
-    opened.reflect(model, knowledge, costs)
+    background = Background(leaking(opened.planted), readers=Readers(diagnosis))
+    opened.reflect(model, background, costs)
     [request] = of_the_proposer(model)
     shown = request.messages[-1].content
     assert shown.endswith(
@@ -94,10 +94,10 @@ def test_a_chat_model_is_told_of_hints_and_refusals_and_of_nothing_hidden(opened
 
 def test_where_there_is_nothing_more_to_tell_the_prompt_is_the_small_one(opened: Opened, model: ScriptedModel) -> None:
     model.answer = answer
-    opened.reflect(model, Knowledge(), [])
+    opened.reflect(model, Background(), [])
     shown = of_the_proposer(model)[0].messages[-1].content
     assert shown.startswith("Instruction text:\n") and shown.endswith("Checker: Reply with one short line.")
-    nothing = more_to_tell(opened.bench, opened.chosen.skill, opened.chosen.evidence, 0, Knowledge())
+    nothing = more_to_tell(opened.bench, opened.chosen.skill, opened.chosen.evidence, 0, Background())
     assert (nothing.hints, nothing.refused) == ((), ())
 
 
@@ -105,7 +105,7 @@ def test_a_reply_that_is_no_proposal_was_paid_for(opened: Opened, model: Scripte
     model.answer = lambda system, user, seed: "no"
     costs: list[int | None] = []
     with pytest.raises(InputError, match="no instruction text"):
-        opened.reflect(model, Knowledge(), costs)
+        opened.reflect(model, Background(), costs)
     assert len(costs) == 1
 
 
