@@ -370,3 +370,32 @@ def test_a_candidate_of_before_that_is_measured_again_is_archived_again_under_it
     assert again and all(entry.train for entry in again)
     assert {entry.operator for entry in again} <= {"demonstrate", "merge"}
     assert not any(entry.name.count("g000") > 1 for entry in entries)
+
+
+def test_a_model_is_not_asked_the_same_question_by_the_next_generation(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    def same_for_a_seed(system: str, user: str, seed: int) -> str:
+        return (
+            f"You give the number back in the way number {seed} does it." if "improve instruction" in system else "no"
+        )
+
+    model.answer = same_for_a_seed
+    for _ in range(2):
+        assert evolve("generation", "--operator", "reflect", "--population", "1").code == 0
+    made = [one for one in newest(workspace).proposals if one.operator == "reflect"]
+    assert [one.refused for one in made] == [None]
+
+
+def test_a_command_whose_money_ends_before_a_proposal_goes_on_to_the_same_proposals(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    models = yaml.safe_load((workspace / "evolve.yaml").read_text())["models"]
+    models["served"]["price"] = {"input_usd": 1.0, "output_usd": 1.0}
+    set_up(workspace, models=models, proposer={"model": "served", "operators": ["reflect"]})
+    ran = evolve("generation", "--population", "1", "--max-usd", "0.0011")
+    assert ran.code == 3, ran.err
+    assert "the next call of the proposer may cost" in ran.err
+    assert newest(workspace).proposals == ()
+    assert evolve("resume").code == 0
+    assert newest(workspace).proposals[0].operator == "reflect"
