@@ -39,6 +39,12 @@ def follow_the_skill(system: str, user: str, seed: int) -> str:
     return f"The number is {number}."
 
 
+def lucky_in_screening(system: str, user: str, seed: int) -> str:
+    """Answer like a model that examples help on train and selection tasks, and not on sealed ones."""
+    number = user.split()[-1]
+    return f"<{number}>" if "## Examples" in system and int(number) < 300 else "no"
+
+
 def raising(error: BaseException, calls: Container[int] = EVERY_CALL) -> Callable[[int], None]:
     """Return a ``before`` that raises at the calls with these numbers, of which the first is 1."""
 

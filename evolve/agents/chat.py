@@ -8,9 +8,9 @@ from typing import Any
 
 from evolve.agents.base import Session, SessionEnd
 from evolve.errors import EnvironmentFault, InputError
-from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message, ModelTimeout
+from evolve.models.base import ChatModel, ChatRequest, Message, ModelTimeout
+from evolve.models.calls import usage_of
 from evolve.records.kinds import ErrorKind
-from evolve.records.row import Usage
 from evolve.records.task import Limits, Task
 from evolve.records.workspace import Price
 from evolve.replies.file_blocks import read_edits, show_block, user_message
@@ -53,11 +53,17 @@ class ChatAgent:
         try:
             reply = self._model.complete(request)
         except ModelTimeout as error:
-            return SessionEnd("", self._usage(None, started), ErrorKind.AGENT_TIMEOUT, error.message)
+            return SessionEnd("", usage_of(None, self._price, started), ErrorKind.AGENT_TIMEOUT, error.message)
         except EnvironmentFault as error:
             refused = error.code in REFUSALS
-            return SessionEnd("", self._usage(None, started), ErrorKind.SESSION_ERROR, error.message, refused)
-        usage = self._usage(reply, started)
+            return SessionEnd(
+                "",
+                usage_of(None, self._price, started),
+                ErrorKind.SESSION_ERROR,
+                error.message,
+                refused,
+            )
+        usage = usage_of(reply, self._price, started)
         text = reply.text.replace("\r\n", "\n").encode("utf-8", errors="replace").decode("utf-8")
         if session.task.replies:
             return SessionEnd(text, usage)
@@ -83,24 +89,6 @@ class ChatAgent:
             seed=session.seed,
             wall_s=limits.wall_s,
         )
-
-    def _usage(self, reply: ChatReply | None, started: float) -> Usage:
-        return Usage(
-            input_tokens=reply.input_tokens if reply else None,
-            cached_input_tokens=reply.cached_input_tokens if reply else None,
-            output_tokens=reply.output_tokens if reply else None,
-            cost_usd_micros=self._cost_micros(reply),
-            session_ms=round((time.monotonic() - started) * 1000),
-        )
-
-    def _cost_micros(self, reply: ChatReply | None) -> int | None:
-        if self._price is None:
-            return None
-        if self._price.free:
-            return 0
-        if reply is None or reply.input_tokens is None or reply.output_tokens is None:
-            return None
-        return self._price.micros(reply.input_tokens, reply.cached_input_tokens or 0, reply.output_tokens)
 
     @property
     def only_reads(self) -> bool:

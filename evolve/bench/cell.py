@@ -248,6 +248,11 @@ def run_cell(
         removed = room is None or room.remove()
     if room is not None and not removed:
         measured = _Measured(measured.end, ErrorKind.CLEANUP_FAILURE, f"{room.root} could not be removed")
+    return _attempt(cell, attempt, measured)
+
+
+def _attempt(cell: PlannedCell, attempt: int, measured: _Measured) -> Attempt:
+    """Return the row of what was measured, and what is kept beside it, without secrets."""
     reply, transcript = redact(measured.end.reply), redact(measured.end.transcript)
     recording = redact(measured.end.recording)
     row = Row(

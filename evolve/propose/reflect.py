@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from evolve.digest import sha256_json
 from evolve.errors import InputError
-from evolve.models.base import ChatModel, ChatReply, ChatRequest, Message
+from evolve.models.base import ChatModel, ChatRequest, Message
+from evolve.models.calls import paid_call
 from evolve.propose.bundle.quoting import one_line
 from evolve.propose.evidence import TrainEvidence, TrainFailure
 from evolve.propose.operators import overlay_of_body
@@ -17,7 +17,6 @@ from evolve.propose.prompts import Templates
 from evolve.propose.reflection import ProposalRefused, Reflection
 from evolve.protected import BEGIN, END, protected_passages
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
-from evolve.records.row import Usage
 from evolve.records.workspace import Price
 from evolve.redact import redact
 from evolve.skills import Skill, split_frontmatter
@@ -29,7 +28,6 @@ MIN_BODY_CHARS = 40
 MAX_BODY_CHARS = 8_000
 WALL_S = 300
 MORE_SHOWN = 3
-MESSAGE_TOKENS = 16
 
 
 @dataclass(frozen=True)
@@ -126,17 +124,8 @@ def reflect(
     if not failures:
         raise InputError("no train task failed; there is nothing to reflect on", code="nothing-to-add")
     messages = reflection_messages(skill, failures, templates, more)
-    request = ChatRequest(
-        messages=messages,
-        max_output_tokens=MAX_OUTPUT_TOKENS,
-        temperature=temperature,
-        seed=number + 1,
-        wall_s=WALL_S,
-    )
-    admit(worst_cost_micros(messages, price))
-    started = time.monotonic()
-    reply = model.complete(request)
-    usage = usage_of(reply, price, time.monotonic() - started)
+    request = ChatRequest(messages, MAX_OUTPUT_TOKENS, temperature, number + 1, WALL_S)
+    reply, usage = paid_call(model, request, price, admit)
     spec = OverlaySpec(
         schema_id=OVERLAY_SCHEMA,
         skills=(skill.name,),
@@ -154,29 +143,3 @@ def reflect(
         return Reflection(overlay_of_body(skill, cleaned_body(reply.text), spec), usage)
     except InputError as error:
         raise ProposalRefused(error.message, usage=usage, code=error.code) from error
-
-
-def worst_cost_micros(
-    messages: tuple[Message, ...], price: Price | None, output_tokens: int = MAX_OUTPUT_TOKENS
-) -> int | None:
-    """Return the most that a call can cost, in micro-USD, at a token a byte; ``None`` without a price."""
-    if price is None:
-        return None
-    size = sum(len(message.content.encode("utf-8")) + MESSAGE_TOKENS for message in messages)
-    return price.micros(size, 0, output_tokens)
-
-
-def usage_of(reply: ChatReply, price: Price | None, wall_s: float) -> Usage:
-    """Return what one reply used; what nobody reported, or nobody knows the price of, is unknown."""
-    told, cached, written = reply.input_tokens, reply.cached_input_tokens, reply.output_tokens
-    cost = 0 if price is not None and price.free else None
-    if price is not None and cost is None and told is not None and written is not None:
-        cost = price.micros(told, cached or 0, written)
-    return Usage(
-        input_tokens=told,
-        cached_input_tokens=cached,
-        output_tokens=written,
-        api_calls=1,
-        cost_usd_micros=cost,
-        session_ms=round(wall_s * 1000),
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,11 +10,12 @@ from typing import Literal
 from evolve.digest import sha256_json
 from evolve.errors import InputError
 from evolve.models.base import ChatModel, ChatRequest, Message
+from evolve.models.calls import paid_call
 from evolve.propose.ask import Ask
 from evolve.propose.operators import overlay_of_body
 from evolve.propose.passages import Kind, Passage, body_of, passages_of
 from evolve.propose.prompts import Templates
-from evolve.propose.reflect import WALL_S, usage_of, worst_cost_micros
+from evolve.propose.reflect import WALL_S
 from evolve.propose.reflection import ProposalRefused, Reflection
 from evolve.protected import BEGIN, END
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
@@ -68,10 +68,7 @@ def rewrite(ask: Ask, operator: Rewriting, writer: Writer) -> Reflection:
         Message("user", writer.templates.render(f"{operator}_user.j2", passage=passage.text)),
     )
     request = ChatRequest(messages, MAX_OUTPUT_TOKENS, writer.temperature, ask.number + 1, WALL_S)
-    writer.admit(worst_cost_micros(messages, writer.price, MAX_OUTPUT_TOKENS))
-    started = time.monotonic()
-    reply = writer.model.complete(request)
-    usage = usage_of(reply, writer.price, time.monotonic() - started)
+    reply, usage = paid_call(writer.model, request, writer.price, writer.admit)
     spec = OverlaySpec(
         schema_id=OVERLAY_SCHEMA,
         skills=(parent.skill.name,),

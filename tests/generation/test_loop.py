@@ -12,7 +12,7 @@ from evolve.models.base import ModelFault, ModelTimeout
 from evolve.records.base import read_json
 from evolve.records.generation import Generation
 from tests.conftest import CommandLine
-from tests.worlds import ScriptedModel, git, make_workspace, raising, write_skill
+from tests.worlds import ScriptedModel, git, lucky_in_screening, make_workspace, raising, write_skill
 
 
 def newest(root: Path) -> Generation:
@@ -98,10 +98,6 @@ def test_a_skill_that_resolves_everything_needs_nothing(
 def test_a_finalist_that_fails_on_sealed_tasks_is_recorded_and_not_promoted(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def lucky_in_screening(system: str, user: str, seed: int) -> str:
-        number = user.split()[-1]
-        return f"<{number}>" if "## Examples" in system and int(number) < 300 else "no"
-
     model.answer = lucky_in_screening
     ran = evolve("generation", "--apply")
     assert ran.code == 0
@@ -185,11 +181,6 @@ def test_evidence_that_was_not_committed_goes_with_the_next_commit(
     workspace: Path, model: ScriptedModel, evolve: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ledger names every look, so a clone must hold the evidence of each."""
-
-    def lucky_in_screening(system: str, user: str, seed: int) -> str:
-        number = user.split()[-1]
-        return f"<{number}>" if "## Examples" in system and int(number) < 300 else "no"
-
     model.answer = lucky_in_screening
     assert evolve("generation").code == 0
     model.answer = ScriptedModel().answer

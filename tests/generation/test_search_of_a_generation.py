@@ -16,7 +16,7 @@ from evolve.records.search import Checkpoint
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.generation.test_loop import newest
-from tests.worlds import SKILLS, ScriptedModel, git, make_workspace, raising, write_skill
+from tests.worlds import SKILLS, ScriptedModel, git, lucky_in_screening, make_workspace, raising, write_skill
 
 
 def set_up(root: Path, **parts: object) -> None:
@@ -93,10 +93,6 @@ def test_an_idea_that_was_tried_before_is_refused_and_the_next_choice_is_made(
 def test_a_candidate_that_failed_at_the_gate_does_not_come_to_it_again(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
-    def lucky_in_screening(system: str, user: str, seed: int) -> str:
-        number = user.split()[-1]
-        return f"<{number}>" if "## Examples" in system and int(number) < 300 else "no"
-
     model.answer = lucky_in_screening
     assert evolve("generation").code == 0
     failed = newest(workspace).finalist
