@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evolve.cli.opening import open_bench, settled_here
+from evolve.cli.operators import GENERATION_OPERATORS, STRATEGIES
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
 
@@ -21,20 +22,18 @@ if TYPE_CHECKING:
     "--operator",
     "operators",
     multiple=True,
-    type=click.Choice(
-        ("demonstrate", "lesson", "lesson+demonstrate", "reflect", "merge", "prune", "compress", "sharpen")
-    ),
+    type=click.Choice(GENERATION_OPERATORS),
     help="An operator to try; may be given several times. Default: those of evolve.yaml.",
 )
 @click.option("--seed", metavar="SWEEP", help="Begin with the rows of this sweep as evidence, and of no other.")
 @click.option(
     "--strategy",
-    type=click.Choice(("evolve", "best-of-n", "hill-climb", "paired-hill-climb")),
+    type=click.Choice(STRATEGIES),
     help="How to search; the last three are baselines to compare with.",
 )
 @click.option("--rounds", type=click.IntRange(1, 1000), help="Rounds of proposing and screening.")
 @click.option("--population", type=click.IntRange(1, 64), help="Proposals a round.")
-@click.option("--max-evaluations", type=click.IntRange(1), help="Train cells that the search may use.")
+@click.option("--max-evaluations", type=click.IntRange(1), help="Train cells that candidates may be compared on.")
 @click.option("--max-proposer-usd", type=click.FloatRange(min=0), help="What proposing may cost.")
 @click.option(
     "--apply", "apply_", is_flag=True, help="Commit the proven overlay, or the look that failed, and what was tried."

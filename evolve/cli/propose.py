@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evolve.cli.opening import open_bench, settled_here
+from evolve.cli.operators import GENERATION_OPERATORS
 from evolve.cli.output import emit, json_option, say
 from evolve.cli.run_options import options_of, run_options
 from evolve.errors import InputError
@@ -16,17 +17,7 @@ if TYPE_CHECKING:
     from evolve.bench.runner import RunOptions
     from evolve.skills import Skill
 
-OPERATORS = (
-    "demonstrate",
-    "lesson",
-    "lesson+demonstrate",
-    "reflect",
-    "merge",
-    "prune",
-    "compress",
-    "sharpen",
-    "manual",
-)
+OPERATORS = (*GENERATION_OPERATORS, "manual")
 
 
 @click.command("propose", short_help="Make candidate overlays of a skill.")
