@@ -13,7 +13,8 @@ from evolve.cli.run_options import options_of, run_options
 
 if TYPE_CHECKING:
     from evolve.bench.measure import Bench
-    from evolve.records.search import Strategy
+    from evolve.records.search import SearchSettings, Strategy
+    from evolve.workspace import Workspace
 
 
 @click.command("generation", short_help="Propose, screen, confirm, decide and, with --apply, commit.")
@@ -65,7 +66,7 @@ def command(
     """
     from evolve.cli.generations import generation_lock, generation_text, run_generation
     from evolve.errors import InputError
-    from evolve.generation.state import latest_unfinished, new_generation
+    from evolve.generation.state import new_generation
     from evolve.promote.git import Repository
     from evolve.promote.target import Target, check_branch
     from evolve.propose.archive import read_archive
@@ -74,13 +75,7 @@ def command(
     if branch and not apply_:
         raise InputError("--branch goes with --apply", code="usage")
     workspace = settled_here()
-    asked = {
-        "strategy": strategy,
-        "rounds": rounds,
-        "population": population,
-        "evaluations": max_evaluations,
-    }
-    changed = {name: value for name, value in asked.items() if value is not None}
+    search = _search(workspace, strategy=strategy, rounds=rounds, population=population, evaluations=max_evaluations)
     repository = Repository(workspace.root)
     if apply_:
         check_branch(Target(workspace, repository, branch))
@@ -90,9 +85,6 @@ def command(
         generation_lock(workspace),
         open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, models),
     ):
-        unfinished = latest_unfinished(workspace.generations)
-        if unfinished is not None:
-            bench.progress.note(f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")
         for warning in _warnings(bench, skill):
             bench.progress.note(warning)
         request = Request(
@@ -102,7 +94,7 @@ def command(
             branch=branch,
             stop_when_decided=stop_when_decided,
             seed=seed,
-            search=workspace.spec.search.model_copy(update=changed) if changed else None,
+            search=search,
             max_proposer_usd=max_proposer_usd,
         )
         archived = {entry.generation for entry in read_archive(workspace)}
@@ -111,8 +103,15 @@ def command(
     emit(state.record.json_value(), generation_text(workspace, state), as_json=as_json)
 
 
+def _search(workspace: Workspace, **asked: Any) -> SearchSettings | None:
+    """Return the search of evolve.yaml with what was asked for in its place; ``None`` when nothing was."""
+    changed = {name: value for name, value in asked.items() if value is not None}
+    return workspace.spec.search.model_copy(update=changed) if changed else None
+
+
 def _warnings(bench: Bench, skill: str | None) -> list[str]:
-    """Return which of the looks that may follow can hardly prove anything."""
+    """Return what is unfinished, and which of the looks that may follow can hardly prove anything."""
+    from evolve.generation.state import latest_unfinished
     from evolve.promote.accounts import look_warning
     from evolve.promote.ledger import read_ledger
     from evolve.records.kinds import Split
@@ -121,4 +120,8 @@ def _warnings(bench: Bench, skill: str | None) -> list[str]:
     names = [skill] if skill is not None else list(bench.workspace.skills())
     sealed = {name: [task.id for task in bench.corpus.of(name, Split.SEALED)] for name in names}
     found = (look_warning(bench.policy, entries, name, tasks) for name, tasks in sealed.items())
-    return [warning for warning in found if warning is not None]
+    warnings = [warning for warning in found if warning is not None]
+    unfinished = latest_unfinished(bench.workspace.generations)
+    if unfinished is not None:
+        warnings.insert(0, f"{unfinished.record.id} is unfinished; to go on with it: evolve resume")
+    return warnings
