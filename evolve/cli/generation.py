@@ -64,6 +64,7 @@ def command(
 
     Example: evolve generation --skill purchase-json --apply --branch evolve/weekly
     """
+    from evolve.bench.journal import JOURNAL_FILE
     from evolve.cli.generations import generation_lock, generation_text, run_generation
     from evolve.errors import InputError
     from evolve.generation.state import new_generation
@@ -75,6 +76,8 @@ def command(
     if branch and not apply_:
         raise InputError("--branch goes with --apply", code="usage")
     workspace = settled_here()
+    if seed is not None and not (workspace.sweeps / seed / JOURNAL_FILE).is_file():
+        raise InputError(f"--seed: no sweep named {seed!r}", hint=f"sweeps lie in {workspace.sweeps}", code="no-sweep")
     search = _search(workspace, strategy=strategy, rounds=rounds, population=population, evaluations=max_evaluations)
     repository = Repository(workspace.root)
     if apply_:

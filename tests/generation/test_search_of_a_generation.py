@@ -219,7 +219,8 @@ def test_evidence_can_begin_with_one_sweep(workspace: Path, model: ScriptedModel
     seed = newest(workspace).sweeps[0]
     other = evolve("generation", "--seed", "no-such-sweep")
     assert other.code == 2
-    assert "no sweep named 'no-such-sweep'" in other.err
+    assert "--seed: no sweep named 'no-such-sweep'" in other.err
+    assert newest(workspace).id == "g0001", "nothing was begun"
     assert evolve("generation", "--seed", seed).code == 0
     plan = json.loads((workspace / "results/sweeps" / newest(workspace).sweeps[0] / "plan.json").read_bytes())
     sources = {cell["source"]["sweep"] for cell in plan["cells"] if cell.get("source")}
