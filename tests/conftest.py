@@ -52,6 +52,13 @@ def quiet_git(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
 
 
+@pytest.fixture(autouse=True)
+def nobodys_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep out what a machine may set for its user or its continuous integration, and what evolve heeds."""
+    for name in ("CI", "EVOLVE_SIGNING_KEY", "EVOLVE_SIGNING_KEY_PEM", "EVOLVE_DEBUG", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def evolve(capsys: pytest.CaptureFixture[str]) -> CommandLine:
     return CommandLine(capsys)

@@ -248,9 +248,8 @@ def command_checks(workspace: Path) -> None:
 
 @pytest.mark.parametrize("again", [("benchmark", OVERLAY), ("resume",)])
 def test_rows_of_the_bare_host_never_pass_for_contained_ones(
-    workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch, again: tuple[str, ...]
+    workspace: Path, model: ScriptedModel, evolve: CommandLine, again: tuple[str, ...]
 ) -> None:
-    monkeypatch.delenv("CI", raising=False)
     command_checks(workspace)
     write_overlay(workspace)
     model.before = raising(KeyboardInterrupt(), [9])

@@ -365,7 +365,6 @@ def test_without_containment_nothing_is_run_unless_it_is_asked_for(
         assert ran.code == 1, command
         assert "cannot be contained here: bubblewrap is not installed" in ran.err
         assert "apt install bubblewrap; or --unsafe-host" in ran.err
-    monkeypatch.delenv("CI", raising=False)
     ran = evolve("benchmark", overlay, "--plan", "--unsafe-host")
     assert (ran.code, "WARNING: --unsafe-host: model-written code runs WITHOUT" in ran.err) == (0, True)
     assert evolve("rehearse", "--unsafe-host").code == 0

@@ -45,13 +45,12 @@ def test_what_no_canary_vouches_for_is_not_promoted(measured: Measured, monkeypa
 
 
 def test_rows_that_were_graded_without_containment_are_not_promoted(
-    workspace: Path, model: ScriptedModel, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
     for oracle in workspace.glob("corpus/*/oracle/oracle.yaml"):
         check = '  - {id: ran, kind: command, argv: ["{python}", "-c", "pass"], rule: Reply with the number.}\n'
         oracle.write_text(oracle.read_text() + check)
     git(workspace, "commit", "--quiet", "--all", "--message", "Run something")
-    monkeypatch.delenv("CI", raising=False)
     overlay = write_overlay(workspace)
     ran = evolve("benchmark", overlay, "--json", "--unsafe-host")
     assert ran.json()["decision"]["outcome"] == "promote", ran.err
