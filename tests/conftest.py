@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,17 @@ from evolve.errors import EnvironmentFault
 from evolve.models.base import ChatModel
 from evolve.models.weights import ResolvedWeights, catalogue, install, resolve
 from tests.worlds import ModelServer, ScriptedModel, make_workspace, model_server
+
+OF_THE_MACHINE = ("CI", "EVOLVE_SIGNING_KEY", "EVOLVE_SIGNING_KEY_PEM", "EVOLVE_DEBUG", "OPENAI_API_KEY")
+
+
+def pytest_configure() -> None:
+    """Keep out what a machine may set for its user or its continuous integration, and what evolve heeds.
+
+    Not by a fixture: those of a whole module are made before those of its tests.
+    """
+    for name in OF_THE_MACHINE:
+        os.environ.pop(name, None)
 
 
 @dataclass
@@ -50,13 +62,6 @@ def quiet_git(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
-
-
-@pytest.fixture(autouse=True)
-def nobodys_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep out what a machine may set for its user or its continuous integration, and what evolve heeds."""
-    for name in ("CI", "EVOLVE_SIGNING_KEY", "EVOLVE_SIGNING_KEY_PEM", "EVOLVE_DEBUG", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
