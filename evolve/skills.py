@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -23,11 +23,17 @@ _FRONTMATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill held in memory; ``folder`` is its POSIX path in the workspace."""
+    """A skill held in memory; ``folder`` is its POSIX path in the workspace, ``mirrors`` hold the very same files."""
 
     name: str
     folder: str
     files: Snapshot
+    mirrors: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Everywhere it stands; paths of overlays lie in the first."""
+        return (self.folder, *self.mirrors)
 
     @property
     def fingerprint(self) -> str:
@@ -131,23 +137,57 @@ def read_skill(workspace: Path, root: str, name: str) -> Skill:
     return skill
 
 
-def read_skills(workspace: Path, roots: tuple[str, ...]) -> dict[str, Skill]:
-    """Read every skill below the skill roots, by name.
+def _check_mirror(skill: Skill, mirror: Skill) -> None:
+    """Refuse a mirror that differs: agents that read one root would not have the text that was measured.
 
     Raises:
-        InputError: A root is missing, a skill is invalid, or two roots hold skills of one name.
+        InputError: The first file that differs is named.
+
+    """
+    one, other = skill.files.files, mirror.files.files
+    for path in sorted(one.keys() | other.keys(), key=lambda name: name.encode()):
+        if one.get(path) != other.get(path):
+            missing = next((at for at, held in ((skill.folder, one), (mirror.folder, other)) if path not in held), None)
+            why = f"{missing} does not have it" if missing else "they differ"
+            raise InputError(
+                f"{mirror.folder}: not what {skill.folder} holds: {path}: {why}",
+                hint=f"make them the same: diff -r {skill.folder} {mirror.folder}",
+                code="mirror-differs",
+            )
+
+
+def read_skills(workspace: Path, roots: tuple[str, ...]) -> dict[str, Skill]:
+    """Read every skill below the skill roots, by name; one that stands in several is mirrored, byte for byte.
+
+    Raises:
+        InputError: A root is missing, a skill is invalid, or two roots hold different skills of one name.
 
     """
     skills: dict[str, Skill] = {}
+    links: list[Path] = []
     for root in roots:
         if not (workspace / root).is_dir():
             raise InputError(f"{workspace / root}: no such folder", hint="see skill_roots in evolve.yaml")
         for folder in sorted((workspace / root).iterdir()):
             if not folder.is_dir() or not (folder / SKILL_FILE).exists():
                 continue
-            if folder.name in skills:
-                raise InputError(f"the skill {folder.name!r} stands in two skill roots", code="duplicate-skill")
-            skills[folder.name] = read_skill(workspace, root, folder.name)
+            if folder.resolve() != workspace.resolve() / root / folder.name:
+                links.append(folder)
+                continue
+            skill, first = read_skill(workspace, root, folder.name), skills.get(folder.name)
+            if first is not None:
+                _check_mirror(first, skill)
+                skill = replace(first, mirrors=(*first.mirrors, skill.folder))
+            skills[folder.name] = skill
+    _check_links(workspace, links, skills)
     if not skills:
         raise InputError(f"no skill below {', '.join(roots)}", hint="a skill is a folder with a SKILL.md")
     return skills
+
+
+def _check_links(workspace: Path, links: Iterable[Path], skills: Mapping[str, Skill]) -> None:
+    """Refuse links but those to skills that are read where they stand: what is written there would go elsewhere."""
+    known = {(workspace / folder).resolve() for skill in skills.values() for folder in skill.folders}
+    for link in links:
+        if link.resolve() not in known:
+            raise InputError(f"{link}: a link; put the folder itself there", code="link")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -88,6 +88,10 @@ class Snapshot:
         merged = {**self.files, **files}
         refuse_ambiguous_names(list(merged), Path("snapshot"))
         return Snapshot(merged)
+
+    def without(self, paths: Collection[str]) -> Snapshot:
+        """Return a snapshot without some files."""
+        return Snapshot({path: entry for path, entry in self.files.items() if path not in paths})
 
     def write(self, root: Path) -> None:
         """Write all files below a folder."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from evolve.overlays import (
     FrozenOverlay,
     apply_overlay,
     base_digests,
+    changing,
+    declared,
     overlay_diff,
     read_overlay,
     single_file_overlay,
@@ -55,7 +59,8 @@ def refusal(overlay: FrozenOverlay) -> InputError:
 
 
 def test_a_valid_overlay_gives_the_candidate_skill() -> None:
-    overlay = overlay_of({SKILL_PATH: skill_text(body="Say hello, loudly."), "skills/greeter/new.md": "New."})
+    texts = {SKILL_PATH: skill_text(body="Say hello, loudly."), "skills/greeter/new.md": "New."}
+    overlay = overlay_of(texts, adds=["skills/greeter/new.md"])
     candidate = validate_overlay(overlay, SKILL, CORPUS, "overlays/x")
     assert candidate.body == "Say hello, loudly."
     assert sorted(candidate.files.files) == ["SKILL.md", "new.md", "notes.md"]
@@ -98,7 +103,7 @@ def test_an_overlay_that_breaks_a_rule_is_refused(files: dict[str, str | bytes],
 )
 def test_the_caps_of_a_folder_hold_in_memory_too(files: dict[str, str | bytes], code: str | None) -> None:
     if code is None:
-        validate_overlay(overlay_of(files), SKILL, CORPUS, "overlays/x")
+        validate_overlay(declared(SKILL, overlay_of(files)), SKILL, CORPUS, "overlays/x")
     else:
         assert refusal(overlay_of(files)).code == code
 
@@ -147,15 +152,83 @@ def test_passages_of_tasks_are_allowed_of_declared_train_tasks_only(
 
 
 def test_a_leak_into_a_second_file_is_found_too() -> None:
-    assert refusal(overlay_of({"skills/greeter/deep/er.txt": "greet-sealed-1"})).code == "leak"
+    path = "skills/greeter/deep/er.txt"
+    assert refusal(overlay_of({path: "greet-sealed-1"}, adds=[path])).code == "leak"
 
 
 def test_what_a_single_file_overlay_replaces_is_recorded() -> None:
     overlay = single_file_overlay(SKILL, "SKILL.md", skill_text(body="New."), spec())
     assert overlay.spec.bases == {SKILL_PATH: sha256_bytes(SKILL.text.encode())}
     added = single_file_overlay(SKILL, "more.md", "New.", spec())
-    assert added.spec.bases == {}
+    assert (added.spec.bases, added.spec.adds) == ({}, ("skills/greeter/more.md",))
     assert base_digests(SKILL, added) == {"skills/greeter/more.md": None}
+
+
+def test_a_file_that_is_deleted_is_gone_from_the_candidate_and_has_its_base() -> None:
+    overlay = changing(SKILL, spec(), {"notes.md": None, "more.md": "New."})
+    assert (overlay.spec.adds, overlay.spec.deletes) == (("skills/greeter/more.md",), ("skills/greeter/notes.md",))
+    assert overlay.spec.bases == {"skills/greeter/notes.md": sha256_bytes(b"Old notes.")}
+    candidate = validate_overlay(overlay, SKILL, CORPUS, "overlays/x")
+    assert sorted(candidate.files.files) == ["SKILL.md", "more.md"]
+    assert overlay_diff(SKILL, overlay).splitlines() == [
+        *("--- /dev/null", "+++ b/skills/greeter/more.md", "@@ -0,0 +1 @@", "+New."),
+        *("--- a/skills/greeter/notes.md", "+++ /dev/null", "@@ -1 +0,0 @@", "-Old notes."),
+    ]
+
+
+def test_an_overlay_that_only_deletes_is_one_and_what_goes_is_part_of_its_digest() -> None:
+    only = changing(SKILL, spec(), {"notes.md": None})
+    validate_overlay(only, SKILL, CORPUS, "overlays/x")
+    assert only.digest not in (overlay_of({}).digest, overlay_of({"skills/greeter/notes.md": ""}).digest)
+    assert only.digest == overlay_of({}, deletes=["skills/greeter/notes.md"]).digest
+
+
+KEPT = "<!-- evolve:keep -->\nStay.\n<!-- evolve:end -->\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "code", "says"),
+    [
+        ({"skills/greeter/SKIL.md": "x"}, {}, "undeclared-file", "skills/greeter/SKIL.md is no file of the skill"),
+        ({"skills/greeter/notes.md": "x"}, {"adds": ["skills/greeter/notes.md"]}, "not-added", "has it already"),
+        ({"skills/greeter/notes.md": "x"}, {"adds": ["skills/greeter/b.md"]}, "not-added", "does not hold it"),
+        ({"skills/greeter/notes.md": "x"}, {"deletes": ["skills/greeter/notes.md"]}, "not-deleted", "holds it"),
+        ({"skills/greeter/notes.md": "x"}, {"deletes": ["skills/greeter/b.md"]}, "not-deleted", "no file of the skill"),
+        ({"skills/greeter/notes.md": "x"}, {"deletes": ["skills/other/SKILL.md"]}, "overlay-scope", "outside"),
+        (
+            {"skills/greeter/notes.md": "x"},
+            {"deletes": ["skills/greeter/run.py"]},
+            "invalid-input",
+            "only .md and .txt",
+        ),
+        ({}, {"deletes": [SKILL_PATH]}, "no-skill-md", "no such file"),
+        ({}, {"deletes": ["skills/greeter/kept.md"]}, "protected", "changes a protected passage"),
+    ],
+)
+def test_additions_and_deletions_are_what_overlay_yaml_says(
+    files: dict[str, str | bytes], fields: dict[str, object], code: str, says: str
+) -> None:
+    skill = make_skill(body="Say hello.", notes__md="Old notes.", kept__md=KEPT, run__py="pass\n")
+    with pytest.raises(InputError) as caught:
+        validate_overlay(overlay_of(files, **fields), skill, CORPUS, "overlays/x")
+    assert (caught.value.code, says in caught.value.message) == (code, True), caught.value.message
+
+
+@pytest.mark.parametrize("path", ["../out.md", "/etc/passwd", "skills/../../out.md", ".git/config"])
+def test_a_deletion_that_reaches_outside_is_no_overlay(tmp_path: Path, path: str) -> None:
+    text = f"schema: {OVERLAY_SCHEMA}\nskills: [greeter]\ndeletes: [{json.dumps(path)}]\n"
+    write_files(tmp_path, {"overlay.yaml": text})
+    with pytest.raises(InputError) as caught:
+        read_overlay(tmp_path, {})
+    assert "deletes" in caught.value.message
+
+
+def test_an_overlay_below_a_mirror_is_told_where_to_go() -> None:
+    skill = replace(SKILL, mirrors=(".agents/skills/greeter",))
+    with pytest.raises(InputError) as caught:
+        validate_overlay(overlay_of({".agents/skills/greeter/SKILL.md": "x"}), skill, CORPUS, "overlays/x")
+    assert caught.value.code == "overlay-scope"
+    assert caught.value.hint == ".agents/skills/greeter/ is kept identical to skills/greeter/: change it there"
 
 
 def test_a_written_overlay_reads_back_the_same(tmp_path: Path) -> None:

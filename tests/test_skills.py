@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,11 +80,61 @@ def test_skills_of_several_roots_are_read_by_name(tmp_path: Path) -> None:
     }
 
 
-def test_one_name_in_two_roots_is_refused(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a/one/SKILL.md": skill_text("one"), "b/one/SKILL.md": skill_text("one")})
+def test_a_skill_that_stands_in_several_roots_is_mirrored(tmp_path: Path) -> None:
+    write_files(tmp_path, {f"{root}/one/SKILL.md": skill_text("one") for root in "abc"})
+    (skill,) = read_skills(tmp_path, ("b", "a", "c")).values()
+    assert (skill.folder, skill.mirrors, skill.folders) == ("b/one", ("a/one", "c/one"), ("b/one", "a/one", "c/one"))
+
+
+def overwritten(root: Path) -> None:
+    (root / "b/one/SKILL.md").write_text(skill_text("one", body="Other."))
+
+
+def executable(root: Path) -> None:
+    (root / "b/one/SKILL.md").chmod(0o755)
+
+
+def line_ends(root: Path) -> None:
+    (root / "b/one/SKILL.md").write_bytes(skill_text("one").replace("\n", "\r\n").encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (overwritten, "b/one: not what a/one holds: SKILL.md: they differ"),
+        (executable, "SKILL.md: they differ"),
+        (line_ends, "SKILL.md: they differ"),
+        (lambda root: write_files(root, {"b/one/more.md": "x"}), "more.md: a/one does not have it"),
+        (lambda root: write_files(root, {"a/one/less.md": "x"}), "less.md: b/one does not have it"),
+    ],
+)
+def test_a_mirror_that_differs_is_refused_by_its_first_file(
+    tmp_path: Path, change: Callable[[Path], object], says: str
+) -> None:
+    write_files(tmp_path, {f"{root}/one/SKILL.md": skill_text("one") for root in "ab"})
+    change(tmp_path)
     with pytest.raises(InputError) as caught:
         read_skills(tmp_path, ("a", "b"))
-    assert caught.value.code == "duplicate-skill"
+    assert (caught.value.code, says in caught.value.message) == ("mirror-differs", True), caught.value.message
+    assert caught.value.hint == "make them the same: diff -r a/one b/one"
+
+
+@pytest.mark.parametrize("roots", [("skills", "linked"), ("linked", "skills"), ("skills", "holding")])
+def test_a_link_to_a_skill_that_is_read_where_it_stands_is_no_mirror(tmp_path: Path, roots: tuple[str, ...]) -> None:
+    write_files(tmp_path, {"skills/one/SKILL.md": skill_text("one")})
+    (tmp_path / "linked").symlink_to("skills")
+    (tmp_path / "holding").mkdir()
+    (tmp_path / "holding/one").symlink_to("../skills/one")
+    (skill,) = read_skills(tmp_path, roots).values()
+    assert skill.folders == ("skills/one",)
+
+
+def test_a_link_to_a_skill_elsewhere_is_refused(tmp_path: Path) -> None:
+    write_files(tmp_path, {"skills/one/SKILL.md": skill_text("one"), "elsewhere/two/SKILL.md": skill_text("two")})
+    (tmp_path / "skills/two").symlink_to("../elsewhere/two")
+    with pytest.raises(InputError) as caught:
+        read_skills(tmp_path, ("skills",))
+    assert caught.value.code == "link"
 
 
 def test_a_missing_or_empty_root_is_refused(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
     from evolve.errors import EvolveError
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
+    from evolve.promote.touched import touched_files
     from evolve.report.story import Standing, story
 
     repository = Repository(workspace.root)
@@ -92,7 +93,7 @@ def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
     except EvolveError as error:
         return f"{_text(findings, verbose=False)}\nthe story cannot be told: {error.message}"
     commits = repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256)
-    promoted = [one for one in commits if repository.changed_in(one.sha) & set(evidence.promotion.overlay_files)]
+    promoted = [one for one in commits if repository.changed_in(one.sha) & touched_files(evidence.promotion).keys()]
     standing = Standing(promoted[-1].sha, repository.day_of(promoted[-1].sha)) if promoted else Standing()
     notes = [f"{one.check}: {one.detail}" for one in findings if one.note]
     return story(evidence, diff, findings, standing, notes)

@@ -54,13 +54,12 @@ def evidence_diff(workspace: Workspace, repository: Repository, evidence: Eviden
     commits = repository.commits_with_trailer("Evolve-Overlay", evidence.promotion.overlay_sha256)
     promoted = [c for c in commits if c.trailers.get("Evolve-Evidence") == evidence.promotion_sha256]
     if promoted and repository.branch() is not None:
-        folder = next(iter(evidence.promotion.overlay_files)).rsplit("/", 1)[0]
         before = {
-            path.removeprefix(folder + "/"): data.decode("utf-8", errors="replace")
+            path: data.decode("utf-8", errors="replace")
             for path in evidence.promotion.base_files
             if (data := repository.blob(f"{promoted[0].sha}^", path)) is not None
         }
-        return overlay_diff(Skill(name, folder, Snapshot.of_texts(before)), overlay)
+        return overlay_diff(Skill(name, "", Snapshot.of_texts(before)), overlay)
     return overlay_diff(workspace.skill(name), overlay)
 
 

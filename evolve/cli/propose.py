@@ -34,8 +34,8 @@ OPERATORS = (*GENERATION_OPERATORS, "manual")
 @click.option(
     "--from",
     "source",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The new SKILL.md, with --operator manual.",
+    type=click.Path(path_type=Path, exists=True),
+    help="The new SKILL.md, or an edited copy of the whole skill, with --operator manual.",
 )
 @click.option(
     "--parent",
@@ -64,7 +64,7 @@ def command(
     Example: evolve propose --skill purchase-json --operator demonstrate
     """
     if ("manual" in operators) != (source is not None):
-        raise InputError("--operator manual goes with --from FILE, and the other way round", code="usage")
+        raise InputError("--operator manual goes with --from FILE or FOLDER, and the other way round", code="usage")
     if "merge" in operators and len(parents) != 2:
         raise InputError("--operator merge needs two --parent OVERLAY", code="usage")
     if source is not None and skill is None:
@@ -86,17 +86,16 @@ def _note_sizes(where: str, candidate: Skill) -> None:
 
 def _manual(skill: str, source: Path) -> str:
     from evolve.corpus.loading import load_corpus
-    from evolve.overlays import single_file_overlay, validate_overlay
+    from evolve.overlays import changing, validate_overlay
     from evolve.propose.archive import check_new, read_archive
+    from evolve.propose.by_hand import edited_texts
     from evolve.propose.store import store_overlay
-    from evolve.records.base import read_text
     from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
-    from evolve.skills import SKILL_FILE
 
     workspace = settled_here()
     incumbent = workspace.skill(skill)
     spec = OverlaySpec(schema_id=OVERLAY_SCHEMA, skills=(skill,), operator="manual", parents=(incumbent.fingerprint,))
-    overlay = single_file_overlay(incumbent, SKILL_FILE, read_text(source), spec)
+    overlay = changing(incumbent, spec, edited_texts(incumbent, source))
     corpus = load_corpus(workspace.corpus)
     candidate = validate_overlay(overlay, incumbent, corpus, str(source), workspace.policy().leaks)
     try:

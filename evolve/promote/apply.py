@@ -16,10 +16,11 @@ from evolve.promote.evidence import OVERLAY_FOLDER, PROMOTION_FILE, Evidence, ga
 from evolve.promote.recovery import Step, no_step
 from evolve.promote.signed import check_signed
 from evolve.promote.target import Target, check_branch
+from evolve.promote.touched import touched_files
 from evolve.promote.transaction import Change, carry_out, check_base, promotion_lock
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import jsonl_bytes
-from evolve.records.kinds import Outcome, Split
+from evolve.records.kinds import Outcome, Role, Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion
 from evolve.skills import Skill
@@ -40,14 +41,15 @@ def check_committed(target: Target, skill: Skill) -> None:
         InputError: The first file that differs from HEAD is named.
 
     """
-    for path, entry in sorted(skill.files.files.items()):
-        where = f"{skill.folder}/{path}"
-        if target.repository.blob("HEAD", where) != entry.content:
-            raise InputError(
-                f"{where}: not what HEAD holds, so that a promotion could not be told from your own change",
-                hint="commit it first, or leave out --apply",
-                code="base-uncommitted",
-            )
+    for folder in skill.folders:
+        committed = target.repository.tree("HEAD", folder).files
+        for path in sorted(committed.keys() | skill.files.files.keys()):
+            if committed.get(path) != skill.files.files.get(path):
+                raise InputError(
+                    f"{folder}/{path}: not what HEAD holds, so that a promotion could not be told from your own change",
+                    hint="commit it first",
+                    code="base-uncommitted",
+                )
 
 
 def check_rules_committed(target: Target, corpus: Corpus, skill: str) -> None:
@@ -125,7 +127,7 @@ def frozen_overlay(evidence: Evidence) -> FrozenOverlay:
     if overlay.digest != evidence.promotion.overlay_sha256:
         raise _refuse("overlay-changed", f"{evidence.folder}/{OVERLAY_FOLDER}: not the overlay that was measured")
     held = {path: sha256_bytes(entry.content) for path, entry in overlay.files.files.items()}
-    if held != evidence.promotion.overlay_files or held.keys() != evidence.promotion.base_files.keys():
+    if held != evidence.promotion.overlay_files or set(overlay.paths) != evidence.promotion.base_files.keys():
         raise _refuse("overlay-changed", f"{evidence.folder}: names other files than its overlay holds")
     return overlay
 
@@ -137,10 +139,10 @@ def check_bases(evidence: Evidence, target: Target) -> None:
         EvidenceFault: A base has drifted, is missing or appeared.
 
     """
-    for path, base in evidence.promotion.base_files.items():
-        check_base(target.workspace.root, path, base)
+    for path, file in touched_files(evidence.promotion).items():
+        check_base(target.workspace.root, path, file.before)
         committed = target.repository.blob("HEAD", path)
-        if (sha256_bytes(committed) if committed is not None else None) != base:
+        if (sha256_bytes(committed) if committed is not None else None) != file.before:
             raise _refuse("base-uncommitted", f"{path}: what was measured is not what HEAD holds", "commit it first")
 
 
@@ -229,7 +231,7 @@ def check_all(evidence: Evidence, target: Target, corpus: Corpus) -> FrozenOverl
     check_bases(evidence, target)
     check_rules_committed(target, corpus, evidence.promotion.skill)
     overlay = frozen_overlay(evidence)
-    _check_candidate(evidence, overlay, target.workspace, corpus)
+    _check_candidate(evidence, overlay, target, corpus)
     return overlay
 
 
@@ -253,12 +255,13 @@ def promote(evidence: Evidence, target: Target, corpus: Corpus, *, step: Step = 
         if settled is not None and settled.commit is not None and _carries(target, settled.commit, evidence):
             return settled.commit
         overlay = check_all(evidence, target, corpus)
+        touched = touched_files(promotion)
         change = Change(
             kind="promotion",
             message=promotion_message(promotion, evidence.promotion_sha256),
             trailer=("Evolve-Evidence", evidence.promotion_sha256),
-            files=overlay.files.files,
-            bases=promotion.base_files,
+            files={path: overlay.files.files.get(file.source) for path, file in touched.items()},
+            bases={path: file.before for path, file in touched.items()},
             exact=_evidence_files(evidence, workspace),
             beside=tuple(_evidence_paths(workspace)),
             entry=_entry(evidence, workspace),
@@ -270,13 +273,23 @@ def _carries(target: Target, commit: str, evidence: Evidence) -> bool:
     return target.repository.trailers(commit).get("Evolve-Evidence") == evidence.promotion_sha256
 
 
-def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, workspace: Workspace, corpus: Corpus) -> None:
-    skill = workspace.skill(evidence.promotion.skill)
-    measured = {arm.role.value: arm.skills.get(skill.name) for arm in evidence.promotion.arms}
-    if skill.files.digest != measured.get("incumbent"):
-        raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", "propose and measure again")
+def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, target: Target, corpus: Corpus) -> None:
+    promotion = evidence.promotion
+    skill = target.workspace.skill(promotion.skill)
+    measured = {arm.role: arm.skills.get(skill.name) for arm in promotion.arms}
+    again = "propose and measure again"
+    if skill.files.digest != measured.get(Role.INCUMBENT):
+        raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", again)
+    if promotion.folders and promotion.folders != skill.folders:
+        was, now = (", ".join(folders) for folders in (promotion.folders, skill.folders))
+        raise _refuse(
+            "mirrors-changed", f"{skill.name} stood in {was} when it was measured, and stands in {now}", again
+        )
+    check_committed(target, skill)
     where = str(evidence.folder / OVERLAY_FOLDER)
-    validate_overlay(overlay, skill, corpus, where, evidence.promotion.policy.leaks)
+    candidate = validate_overlay(overlay, skill, corpus, where, promotion.policy.leaks)
+    if candidate.files.digest != measured.get(Role.CANDIDATE):
+        raise _refuse("candidate-differs", f"{skill.folder} with the overlay is not the skill that was measured", again)
 
 
 def _entry(evidence: Evidence, workspace: Workspace) -> LedgerEntry:

@@ -11,6 +11,7 @@ from evolve.bench.health import cost_position_effect, position_effect
 from evolve.digest import sha256_bytes, sha256_json
 from evolve.errors import EvolveError
 from evolve.gate.decide import decide
+from evolve.overlays import overlay_digest
 from evolve.promote import ledger
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
 from evolve.promote.evidence import (
@@ -164,7 +165,10 @@ def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes
         return
     files = {path: sha256_bytes(entry.content) for path, entry in overlay.files.items()}
     yield compare(f"{name}/{OVERLAY_FOLDER}", "files", promotion.overlay_files, files)
-    yield compare(f"{name}/{OVERLAY_FOLDER}", "tree digest", promotion.overlay_sha256, overlay.digest)
+    found = overlay_digest(overlay, promotion.lineage.deletes)
+    yield compare(f"{name}/{OVERLAY_FOLDER}", "tree digest", promotion.overlay_sha256, found)
+    changed = {*files, *promotion.lineage.deletes}
+    yield compare(f"{name}/{PROMOTION_FILE}", "files that change", changed, set(promotion.base_files))
     names = {path.name for path in folder.iterdir()}
     yield compare(name, "files", {*EVIDENCE_FILES, OVERLAY_FOLDER}, names | optional_files(names))
 

@@ -13,11 +13,12 @@ from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER
 from evolve.promote.findings import Finding, compare
 from evolve.promote.git import Repository
 from evolve.promote.ledger import LEDGER_FILE
+from evolve.promote.touched import touched_files
 from evolve.records.base import decode_text, parse_yaml
+from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
 from evolve.records.policy import Policy
 from evolve.records.promotion import Promotion
-from evolve.snapshot import Snapshot
 from evolve.workspace import POLICY_FILE
 
 
@@ -79,17 +80,19 @@ def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, conte
     for key, value in trailers.items():
         yield compare(where, f"trailer {key}", value, commit.trailers.get(key))
     yield from _ledger_findings(where, commit.sha, context)
-    for path, expected in promotion.overlay_files.items():
-        yield compare(where, f"{path} after", expected, _blob_digest(repository, commit.sha, path))
+    touched = touched_files(promotion)
+    for path, file in touched.items():
+        yield compare(where, f"{path} after", file.after, _blob_digest(repository, commit.sha, path))
+    yield from _skill_findings(where, commit.sha, promotion, Role.CANDIDATE, repository)
     yield from _rule_findings(where, promotion, commit.sha, context)
     if repository.shallow and not repository.has_parent(commit.sha):
         yield Finding(where, "parent of the commit", False, cut_off)
         return
-    for path in promotion.overlay_files:
-        base = promotion.base_files.get(path)
-        yield compare(where, f"{path} before", base, _blob_digest(repository, f"{commit.sha}^", path))
+    for path, file in touched.items():
+        yield compare(where, f"{path} before", file.before, _blob_digest(repository, f"{commit.sha}^", path))
+    yield from _skill_findings(where, f"{commit.sha}^", promotion, Role.INCUMBENT, repository)
     outside = sorted(
-        path for path in repository.changed_in(commit.sha) if not _belongs(path, promotion, context.prefix)
+        path for path in repository.changed_in(commit.sha) if path not in touched and not _belongs(path, context.prefix)
     )
     yield compare(where, "files changed beside overlay, evidence and ledger", [], outside)
 
@@ -104,17 +107,27 @@ def _rule_findings(where: str, promotion: Promotion, sha: str, context: AuditCon
         policy = error.message
     yield compare(where, "policy in force", promotion.policy_sha256, policy)
     folders = [f"{context.corpus}/{task.task}" for task in promotion.sealed]
-    files = Snapshot(context.repository.archive(sha, folders))
     try:
-        found = sealed_digest(tuple(task_of(files.below(folder), Path(folder)) for folder in folders))
+        tasks = tuple(task_of(context.repository.tree(sha, folder), Path(folder)) for folder in folders)
+        found = sealed_digest(tasks)
     except EvolveError as error:
         found = error.message
     yield compare(where, "sealed tasks", promotion.sealed_sha256, found)
 
 
-def _belongs(path: str, promotion: Promotion, prefix: str) -> bool:
-    """Whether a path is an overlay target, the ledger, or a file of an evidence folder."""
-    if path in promotion.overlay_files or path == f"{prefix}/{LEDGER_FILE}":
+def _skill_findings(
+    where: str, revision: str, promotion: Promotion, role: Role, repository: Repository
+) -> Iterator[Finding]:
+    """Check that each folder of the skill held the very text that an arm was measured with, untouched files too."""
+    measured = next((arm.skills.get(promotion.skill) for arm in promotion.arms if arm.role is role), None)
+    for folder in promotion.folders:
+        found = repository.tree(revision, folder).digest
+        yield compare(where, f"{folder}/ {'after' if role is Role.CANDIDATE else 'before'}", measured, found)
+
+
+def _belongs(path: str, prefix: str) -> bool:
+    """Whether a path is the ledger, or a file of an evidence folder."""
+    if path == f"{prefix}/{LEDGER_FILE}":
         return True
     parts = path.removeprefix(f"{prefix}/").split("/")
     if not path.startswith(f"{prefix}/") or len(parts) < 3:

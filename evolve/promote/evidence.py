@@ -178,6 +178,7 @@ def make_promotion(
         overlay_sha256=overlay.digest,
         overlay_files={path: sha256_bytes(entry.content) for path, entry in overlay.files.files.items()},
         base_files=base_digests(incumbent, overlay),
+        folders=incumbent.folders,
         lineage=overlay.spec,
         arms=result.plan.arms,
         sealed_sha256=sealed_digest(sealed),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault, InputError
-from evolve.snapshot import FileEntry
+from evolve.snapshot import FileEntry, Snapshot
 
 FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
 
@@ -83,7 +85,7 @@ class Repository:
 
     def changed(self, paths: Sequence[str]) -> list[str]:
         """Return which of some paths differ from HEAD or are untracked."""
-        text = self._call("status", "--porcelain", "--untracked-files=all", "-z", "--", *paths)
+        text = self._call("--literal-pathspecs", "status", "--porcelain", "--untracked-files=all", "-z", "--", *paths)
         return [entry[3:] for entry in text.split("\0") if len(entry) > 3]
 
     def commit(self, paths: Sequence[str], message: str) -> str:
@@ -93,9 +95,9 @@ class Repository:
             EnvironmentFault: git or a hook refused.
 
         """
-        self._call("add", "--force", "--", *paths)
+        self._call("--literal-pathspecs", "add", "--force", "--", *paths)
         identity = () if self._has_identity() else FALLBACK_IDENTITY
-        self._call(*identity, "commit", "--quiet", "--only", "--message", message, "--", *paths)
+        self._call(*identity, "--literal-pathspecs", "commit", "--quiet", "--only", "--message", message, "--", *paths)
         return self._call("rev-parse", "HEAD")
 
     def check_unlocked(self) -> None:
@@ -178,22 +180,37 @@ class Repository:
         except EnvironmentFault:
             return None
 
-    def archive(self, sha: str, folders: Sequence[str]) -> dict[str, FileEntry]:
-        """Return the files below some folders as a commit holds them, by path."""
-        import io
-        import tarfile
+    def tree(self, revision: str, folder: str) -> Snapshot:
+        """Return a folder as a revision holds it, with paths relative to it; empty where it is not there.
 
-        try:
-            data = self._git.execute(["git", "archive", "--format=tar", sha, "--", *folders], stdout_as_string=False)
-        except self._errors:
-            return {}
+        What git's attributes say of exports does not count. A link or a submodule is never equal to a file.
+        """
+        listed = self._quietly("--literal-pathspecs", "ls-tree", "-r", "-z", revision, "--", f"{folder}/") or ""
+        entries = [line.partition("\t") for line in listed.split("\0") if line]
+        facts = {path: told.split(" ") for told, _, path in entries}
+        held = self._blobs({sha for _, kind, sha in facts.values() if kind == "blob"})
         files = {}
-        with tarfile.open(fileobj=io.BytesIO(bytes(data))) as archive:
-            for member in archive:
-                content = archive.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    files[member.name] = FileEntry(content.read(), bool(member.mode & 0o100))
-        return files
+        for path, (mode, _, sha) in facts.items():
+            plain = mode in ("100644", "100755")
+            content = held.get(sha, sha.encode())
+            files[path] = FileEntry(content if plain else b"\0" + mode.encode() + content, mode == "100755")
+        return Snapshot(files).below(folder)
+
+    def _blobs(self, names: Collection[str]) -> dict[str, bytes]:
+        """Return the contents of blobs by their names, by one process for all."""
+        if not names:
+            return {}
+        with tempfile.TemporaryFile() as asked:
+            asked.write("\n".join(names).encode() + b"\n")
+            asked.seek(0)
+            command = ["git", "cat-file", "--batch"]
+            options = {"istream": asked, "stdout_as_string": False, "strip_newline_in_stdout": False}
+            answer = io.BytesIO(bytes(self._git.execute(command, **options)))
+        found = {}
+        while header := answer.readline().decode("ascii").split():
+            found[header[0]] = answer.read(int(header[2]))
+            answer.read(1)
+        return found
 
     def _has_identity(self) -> bool:
         try:

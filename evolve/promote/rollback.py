@@ -12,6 +12,7 @@ from evolve.promote.evidence import PROMOTION_FILE, Evidence, read_evidence
 from evolve.promote.git import Repository
 from evolve.promote.recovery import Step, no_step
 from evolve.promote.target import Target
+from evolve.promote.touched import touched_files
 from evolve.promote.transaction import Change, carry_out, promotion_lock
 from evolve.records.promotion import Promotion
 from evolve.redact import redact
@@ -69,8 +70,8 @@ def _of_evidence(repository: Repository, evidence: Evidence) -> Promoted:
 def _promoted(repository: Repository, evidence: Evidence) -> Promoted | None:
     for commit in repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256):
         holds = all(
-            _digest(repository.blob(commit.sha, path)) == digest
-            for path, digest in evidence.promotion.overlay_files.items()
+            _digest(repository.blob(commit.sha, path)) == file.after
+            for path, file in touched_files(evidence.promotion).items()
         )
         if holds and repository.in_history(commit.sha):
             return Promoted(evidence, commit.sha)
@@ -113,7 +114,7 @@ def roll_back(promoted: Promoted, target: Target, reason: str, *, step: Step = n
             message=_message(promoted, told),
             trailer=(ROLLBACK_TRAILER, promoted.commit),
             files=_bases(promoted, target.repository),
-            bases=dict(promoted.evidence.promotion.overlay_files),
+            bases={path: file.after for path, file in touched_files(promoted.evidence.promotion).items()},
         )
         return carry_out(target, change, step=step)
 
@@ -134,10 +135,10 @@ def _refuse_second(promoted: Promoted, target: Target) -> None:
 def _refuse_drifted(promotion: Promotion, target: Target) -> None:
     root = target.workspace.root
     drifted = []
-    for path, digest in promotion.overlay_files.items():
+    for path, file in touched_files(promotion).items():
         place = root / path
         on_disk = place.read_bytes() if place.is_file() else None
-        if _digest(on_disk) != digest or _digest(target.repository.blob("HEAD", path)) != digest:
+        if {_digest(on_disk), _digest(target.repository.blob("HEAD", path))} != {file.after}:
             drifted.append(path)
     if drifted:
         raise EvidenceFault(
@@ -150,9 +151,9 @@ def _refuse_drifted(promotion: Promotion, target: Target) -> None:
 def _bases(promoted: Promoted, repository: Repository) -> dict[str, FileEntry | None]:
     before = f"{promoted.commit}^"
     files: dict[str, FileEntry | None] = {}
-    for path, digest in promoted.evidence.promotion.base_files.items():
+    for path, file in touched_files(promoted.evidence.promotion).items():
         data = repository.blob(before, path)
-        if _digest(data) != digest:
+        if _digest(data) != file.before:
             text = f"{path}: the commit before {promoted.commit[:12]} does not hold what was measured against"
             raise EvidenceFault(text, hint="evolve audit --all", code="base-gone")
         files[path] = FileEntry(data, repository.executable(before, path)) if data is not None else None

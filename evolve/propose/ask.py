@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from evolve.overlays import FrozenOverlay, base_digests
+from evolve.overlays import FrozenOverlay, declared
 from evolve.propose.edits import Edit
 from evolve.propose.evidence import TrainEvidence
 from evolve.skills import Skill
@@ -54,9 +54,15 @@ def rebased(incumbent: Skill, parent: Parent, overlay: FrozenOverlay) -> FrozenO
     What the parent changes and the overlay does not stays in; worked examples of both are declared.
     """
     before = parent.overlay
-    files = Snapshot({**(before.files.files if before else {}), **overlay.files.files})
+    gone = {*(before.spec.deletes if before else ()), *overlay.spec.deletes} - overlay.files.files.keys()
+    kept = before.files.without(gone).files if before else {}
+    files = Snapshot({**kept, **overlay.files.files})
     quoted = (*(before.spec.worked_examples if before else ()), *overlay.spec.worked_examples)
-    moved = FrozenOverlay(overlay.spec, files)
-    bases = {name: digest for name, digest in base_digests(incumbent, moved).items() if digest}
-    update = {"bases": bases, "parents": (parent.digest,), "worked_examples": tuple(dict.fromkeys(quoted))}
-    return FrozenOverlay(overlay.spec.model_copy(update=update), files)
+    # what only the parent added is not there to be deleted
+    there = {f"{incumbent.folder}/{path}" for path in incumbent.files.files}
+    update = {
+        "deletes": tuple(sorted(gone & there)),
+        "parents": (parent.digest,),
+        "worked_examples": tuple(dict.fromkeys(quoted)),
+    }
+    return declared(incumbent, FrozenOverlay(overlay.spec.model_copy(update=update), files))

@@ -10,7 +10,7 @@ from evolve.agents.base import Agent, Session, SessionEnd
 from evolve.digest import sha256_json
 from evolve.errors import EvolveError, InputError
 from evolve.hostile import remove_tree
-from evolve.overlays import FrozenOverlay, base_digests
+from evolve.overlays import FrozenOverlay, changing
 from evolve.propose.bundle.build import Bundle
 from evolve.propose.bundle.quoting import one_line
 from evolve.propose.collect import Collected, collect, rationale_of
@@ -23,7 +23,6 @@ from evolve.records.row import Usage
 from evolve.records.task import TASK_SCHEMA, Limits, Task
 from evolve.scratch import scratch_root
 from evolve.skills import Skill
-from evolve.snapshot import Snapshot
 
 WALL_S = 1800
 SAID_CHARS = 300
@@ -128,7 +127,4 @@ def _overlay(
         evidence_sha256=bundle.digest,
         worked_examples=bundle.quoted,
     )
-    files = Snapshot({f"{skill.folder}/{path}": entry for path, entry in collected.files.files.items()})
-    overlay = FrozenOverlay(spec=spec, files=files)
-    bases = {name: digest for name, digest in base_digests(skill, overlay).items() if digest}
-    return FrozenOverlay(spec=spec.model_copy(update={"bases": bases}), files=files)
+    return changing(skill, spec, dict(collected.files.texts()))

@@ -14,6 +14,7 @@ from evolve.protected import protected_passages
 from evolve.skills import SKILL_FILE, Skill, split_frontmatter, with_body
 
 FRONTMATTER = "frontmatter"
+GONE = "\0gone"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Edit:
         after: The name of the incumbent's passage that it stands behind; ``None`` is the beginning.
         under: New headings that it brings and stands under, outermost first.
         whole: The whole new text, for a file that is replaced as one.
+        gone: Whether the file is deleted.
         longer: How many more resident tokens that text has; a file beside SKILL.md has none.
 
     """
@@ -37,25 +39,31 @@ class Edit:
     after: str | None = None
     under: tuple[Passage, ...] = ()
     whole: str | None = None
+    gone: bool = False
     longer: int = 0
+
+    @property
+    def of_file(self) -> bool:
+        """Whether it takes a whole file, and not passages of SKILL.md."""
+        return self.whole is not None or self.gone
 
     @cached_property
     def id(self) -> str:
         """What tells it from other edits; where it stands does not count, so that the same rule is the same edit."""
         added = tuple(passage.key for passage in (*self.under, *self.adds))
-        return _id_of(self.file, self.removes, added, self.whole)
+        return _id_of(self.file, self.removes, added, GONE if self.gone else self.whole)
 
     @cached_property
     def slots(self) -> frozenset[str]:
         """What no two edits may both change."""
-        if self.whole is not None:
+        if self.of_file:
             return frozenset((f"{self.file}\0",))
         return frozenset(f"{self.file}\0{key}" for key in self.removes)
 
     @cached_property
     def tokens(self) -> int:
         """About how many resident tokens it adds; what is read on demand alone, as other files are, adds none."""
-        if self.whole is not None:
+        if self.of_file:
             return self.longer
         taken = sum(resident_tokens(text_of_name(name)) for name in self.removes)
         return sum(passage.tokens for passage in self.adds) - taken
@@ -77,7 +85,7 @@ def edits_of(before: Skill, after: Skill) -> tuple[Edit, ...]:
         old, new = dict(before.files.texts()), dict(after.files.texts())
         for path in sorted(set(old) | set(new)):
             if path != SKILL_FILE and old.get(path) != new.get(path):
-                found.append(Edit(path, whole=new.get(path, "")))
+                found.append(Edit(path, whole=new.get(path), gone=path not in after.files.files))
     return tuple(found)
 
 
@@ -143,16 +151,16 @@ def consistent(edits: Iterable[Edit]) -> list[Edit]:
     return found
 
 
-def with_edits(skill: Skill, edits: Iterable[Edit]) -> dict[str, str]:
-    """Return the new text of each file that some edits change, by its path in the skill.
+def with_edits(skill: Skill, edits: Iterable[Edit]) -> dict[str, str | None]:
+    """Return the new text of each file that some edits change, by its path in the skill; ``None``: it goes.
 
     Edits that are in conflict with an earlier one are left out. What is added keeps the order of the edits; worked
     examples stay last, as a small model minds best what it read last.
     """
     chosen = consistent(edits)
-    texts = {edit.file: edit.whole for edit in chosen if edit.whole is not None and edit.file != FRONTMATTER}
+    texts = {edit.file: edit.whole for edit in chosen if edit.of_file and edit.file != FRONTMATTER}
     front = next((edit.whole for edit in chosen if edit.file == FRONTMATTER), None)
-    body_changes = [edit for edit in chosen if edit.whole is None]
+    body_changes = [edit for edit in chosen if not edit.of_file]
     if front is None and not body_changes:
         return texts
     body = body_of(edited(passages_of(skill.body), body_changes)) if body_changes else skill.body

@@ -6,14 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from evolve.digest import sha256_bytes
 from evolve.errors import InputError
-from evolve.overlays import FrozenOverlay, base_digests
+from evolve.overlays import FrozenOverlay, changing
 from evolve.propose.ask import Ask, Parent
 from evolve.propose.edits import Edit, with_edits
 from evolve.propose.evidence import TrainEvidence, worked_example
 from evolve.propose.sections import stated
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.skills import Skill
-from evolve.snapshot import FileEntry, Snapshot
 
 
 def merge(incumbent: Skill, ask: Ask) -> FrozenOverlay:
@@ -93,8 +92,7 @@ def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent],
 
     """
     texts = with_edits(incumbent, distinct(edits))
-    files = Snapshot({f"{incumbent.folder}/{path}": FileEntry(text.encode("utf-8")) for path, text in texts.items()})
-    if not files.files:
+    if not texts:
         raise InputError("nothing is left to change", code="no-change")
     quoted = [name for parent in parents if parent.overlay for name in parent.overlay.spec.worked_examples]
     spec = OverlaySpec(
@@ -106,6 +104,4 @@ def composed(incumbent: Skill, edits: Sequence[Edit], parents: Sequence[Parent],
         evidence_sha256=sha256_bytes("\n".join(edit.id for edit in edits).encode()),
         worked_examples=tuple(dict.fromkeys(quoted)),
     )
-    overlay = FrozenOverlay(spec, files)
-    bases = {name: digest for name, digest in base_digests(incumbent, overlay).items() if digest}
-    return FrozenOverlay(spec.model_copy(update={"bases": bases}), files)
+    return changing(incumbent, spec, texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -38,6 +38,11 @@ class Record(BaseModel):
     def digest(self) -> str:
         """Return the SHA-256 of the record's canonical JSON."""
         return sha256_bytes(self.canonical())
+
+
+def is_empty(value: Sized) -> bool:
+    """Whether a collection holds nothing: such a field can be left out of a record."""
+    return not len(value)
 
 
 R = TypeVar("R", bound=Record)

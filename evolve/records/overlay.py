@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from evolve.records.base import Digest, Identifier, Record
+from evolve.records.base import Digest, Identifier, Record, is_empty
 from evolve.records.checks import RelativePath
 
 OVERLAY_SCHEMA: Final = "evolve/overlay@1"
@@ -34,5 +34,12 @@ class OverlaySpec(Record):
         default=(), description="Train tasks that the text quotes on purpose."
     )
     bases: dict[RelativePath, Digest] = Field(
-        default_factory=dict, description="SHA-256 of each file that it replaces, as it was then."
+        default_factory=dict, description="SHA-256 of each file that it replaces or deletes, as it was then."
+    )
+    # left out where they are empty, so that evidence of before stays canonical
+    adds: tuple[RelativePath, ...] = Field(
+        default=(), exclude_if=is_empty, description="Files of its own that the skill does not have; others replace."
+    )
+    deletes: tuple[RelativePath, ...] = Field(
+        default=(), exclude_if=is_empty, description="Files of the skill that go, by their paths in the workspace."
     )

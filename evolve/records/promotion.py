@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from evolve.records.base import Digest, Identifier, Record, Timestamp
+from evolve.records.base import Digest, Identifier, Record, Timestamp, is_empty
 from evolve.records.checks import RelativePath
 from evolve.records.decision import Decision
 from evolve.records.overlay import OverlaySpec
@@ -109,7 +109,15 @@ class Promotion(Record):
     policy_sha256: Digest
     overlay_sha256: Digest
     overlay_files: dict[RelativePath, Digest]
-    base_files: dict[RelativePath, Digest | None] = Field(description="What the overlay replaces; null: a new file.")
+    base_files: dict[RelativePath, Digest | None] = Field(
+        description="What the overlay replaces or deletes; null: a new file."
+    )
+    # left out where it is empty, so that evidence of before stays canonical
+    folders: tuple[RelativePath, ...] = Field(
+        default=(),
+        exclude_if=is_empty,
+        description="Where the skill stands: the overlay's paths lie in the first; the others are kept identical.",
+    )
     lineage: OverlaySpec
     arms: tuple[Arm, ...]
     sealed_sha256: Digest

@@ -54,27 +54,41 @@ def measured(measured_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return found
 
 
-def write_three_files(root: Path) -> str:
-    """Write an overlay that changes two files of the skill and adds one in a new folder."""
-    folder = root / "overlays/three/skills/bracket"
+def write_several_files(root: Path) -> str:
+    """Write an overlay that changes two files of the skill, adds one in a new folder and deletes two."""
+    folder = root / "overlays/several/skills/bracket"
     (folder / "references").mkdir(parents=True)
     text = (root / "skills/bracket/SKILL.md").read_text()
     (folder / "SKILL.md").write_text(text + "\n## Examples\n\nUser: the number 7\nReply: <7>\n")
     (folder / "notes.md").write_text("Better notes.\n")
     (folder / "references/forms.md").write_text("Forms.\n")
-    return "overlays/three"
+    at = "skills/bracket"
+    spec = f"schema: evolve/overlay@1\nskills: [bracket]\nadds: [{at}/references/forms.md]\n"
+    (root / "overlays/several/overlay.yaml").write_text(f"{spec}deletes: [{at}/old.md, {at}/scraps/old.txt]\n")
+    return "overlays/several"
+
+
+def mirror(root: Path) -> None:
+    """Have the workspace's skill stand in a second root as well."""
+    spec = root / "evolve.yaml"
+    spec.write_text(spec.read_text().replace("schema:", "skill_roots: [skills, .agents/skills]\nschema:", 1))
+    shutil.copytree(root / "skills", root / ".agents/skills")
 
 
 @pytest.fixture(scope="session")
-def three_files_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def several_files_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench_opening, "build_model", lambda *_: ScriptedModel())
-        root = make_workspace(tmp_path_factory.mktemp("three") / "workspace")
-        (root / "skills/bracket/notes.md").write_text("Notes.\n")
+        root = make_workspace(tmp_path_factory.mktemp("several") / "workspace")
+        skill = root / "skills/bracket"
+        (skill / "scraps").mkdir()
+        for name in ("notes.md", "old.md", "kept.md", "scraps/old.txt"):
+            (skill / name).write_text(f"{name}\n")
+        mirror(root)
         git(root, "add", "--all")
         git(root, "commit", "--quiet", "--message", "Notes")
         patch.chdir(root)
-        assert main(["benchmark", write_three_files(root)]) == 0
+        assert main(["benchmark", write_several_files(root)]) == 0
     yield root
 
 
@@ -86,8 +100,8 @@ def copy_of(root: Path, place: Path) -> Measured:
 
 
 @pytest.fixture
-def three_files(three_files_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
-    found = copy_of(three_files_once, tmp_path / "workspace")
+def several_files(several_files_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
+    found = copy_of(several_files_once, tmp_path / "workspace")
     monkeypatch.chdir(found.root)
     assert found.evidence().promotion.decision.outcome == "promote"
     assert len(found.evidence().promotion.overlay_files) == 3

@@ -65,10 +65,14 @@ def job(measured: Measured, step: str, what: str = "promote", branch: str | None
     }
 
 
+FILES = ("SKILL.md", "notes.md", "old.md", "references/forms.md", "scraps/old.txt")
+TOPS = ("skills", ".agents", "promotion")
+
+
 def state_of(measured: Measured) -> State:
     """Return everything that a promotion may touch; an untracked leftover shows in the status."""
     root = measured.root
-    files = [path for top in ("skills", "promotion") for path in (root / top).rglob("*")]
+    files = [path for top in TOPS for path in (root / top).rglob("*")]
     contents = {path.relative_to(root): path.read_bytes() if path.is_file() else None for path in files}
     branches = git(root, "branch", "--format=%(refname) %(objectname)")
     return contents, git(root, "status", "--porcelain"), git(root, "rev-parse", "HEAD"), branches
@@ -88,7 +92,7 @@ def assert_new(measured: Measured, old: State) -> None:
     root = measured.root
     assert git(root, "rev-parse", "HEAD^") == old[2]
     assert git(root, "log", "--format=%s").count("Promote") == 1
-    assert git(root, "status", "--porcelain", "skills", "promotion") == ""
+    assert git(root, "status", "--porcelain", *(top for top in TOPS if (root / top).exists())) == ""
     assert ledger_of(measured).count('"entry":"promotion"') == 1
     assert pending(find_workspace(root)) is None
     assert_audited(measured)
@@ -113,14 +117,12 @@ def steps_of(measured: Measured, place: Path, branch: str | None = None) -> list
 
 @pytest.mark.parametrize("branch", [None, "fresh"])
 def test_killed_at_any_step_a_promotion_is_recovered_to_the_old_state_or_the_new_one(
-    three_files: Measured, tmp_path: Path, branch: str | None
+    several_files: Measured, tmp_path: Path, branch: str | None
 ) -> None:
-    steps = steps_of(three_files, tmp_path / "traced", branch)
+    steps = steps_of(several_files, tmp_path / "traced", branch)
     assert [step for step in steps if not step.startswith("restore")] == [
         "begin",
-        "write skills/bracket/SKILL.md",
-        "write skills/bracket/notes.md",
-        "write skills/bracket/references/forms.md",
+        *(f"write {root}/bracket/{name}" for name in FILES for root in ("skills", ".agents/skills")),
         "verify",
         "ledger",
         "verify all",
@@ -133,8 +135,8 @@ def test_killed_at_any_step_a_promotion_is_recovered_to_the_old_state_or_the_new
     steps += [f"named {name}" for name in ("SKILL.md", "notes.md", "forms.md", "ledger.jsonl", "recovery.json")]
     if branch is not None:
         steps = [step for step in steps if step in ("branch", "commit", "check", "index", "end")]
-    copies = [copy_of(three_files.root, tmp_path / f"copy-{number}") for number in range(len(steps))]
-    old = state_of(three_files)
+    copies = [copy_of(several_files.root, tmp_path / f"copy-{number}") for number in range(len(steps))]
+    old = state_of(several_files)
     ended = killed_at([job(one, step, branch=branch) for one, step in zip(copies, steps, strict=True)])
     assert set(ended) == {signal.SIGKILL}
     news = set()
@@ -150,13 +152,15 @@ def test_killed_at_any_step_a_promotion_is_recovered_to_the_old_state_or_the_new
 
 
 @pytest.mark.parametrize("at", ["verify all", "commit", "index"])
-def test_a_recovery_that_is_killed_at_any_step_can_be_run_again(three_files: Measured, tmp_path: Path, at: str) -> None:
-    old = state_of(three_files)
-    assert killed_at([job(three_files, at, branch="fresh")]) == [signal.SIGKILL]
+def test_a_recovery_that_is_killed_at_any_step_can_be_run_again(
+    several_files: Measured, tmp_path: Path, at: str
+) -> None:
+    old = state_of(several_files)
+    assert killed_at([job(several_files, at, branch="fresh")]) == [signal.SIGKILL]
     steps: list[str] = []
-    recover(target_of(copy_of(three_files.root, tmp_path / "traced")), step=steps.append)
+    recover(target_of(copy_of(several_files.root, tmp_path / "traced")), step=steps.append)
     assert steps[-1] == "end"
-    copies = [copy_of(three_files.root, tmp_path / f"copy-{number}") for number in range(len(steps))]
+    copies = [copy_of(several_files.root, tmp_path / f"copy-{number}") for number in range(len(steps))]
     ended = killed_at([job(one, step, "recover") for one, step in zip(copies, steps, strict=True)])
     assert set(ended) == {signal.SIGKILL}
     for one in copies:
@@ -164,35 +168,37 @@ def test_a_recovery_that_is_killed_at_any_step_can_be_run_again(three_files: Mea
         assert assert_old_or_new(one, old) is (at == "index")
 
 
-def test_a_rollback_that_is_killed_at_any_step_is_recovered(three_files: Measured, tmp_path: Path) -> None:
-    head = promoted(three_files)
-    traced = copy_of(three_files.root, tmp_path / "traced")
+def test_a_rollback_that_is_killed_at_any_step_is_recovered(several_files: Measured, tmp_path: Path) -> None:
+    head = promoted(several_files)
+    traced = copy_of(several_files.root, tmp_path / "traced")
     steps: list[str] = []
     target = target_of(traced)
     roll_back(find_promoted(target.workspace, target.repository, "bracket"), target, "Why not", step=steps.append)
-    copies = [copy_of(three_files.root, tmp_path / f"copy-{number}") for number in range(len(steps))]
+    copies = [copy_of(several_files.root, tmp_path / f"copy-{number}") for number in range(len(steps))]
     ended = killed_at([job(one, step, "rollback") for one, step in zip(copies, steps, strict=True)])
     assert set(ended) == {signal.SIGKILL}
-    old = state_of(three_files)
+    old = state_of(several_files)
     for one, step in zip(copies, steps, strict=True):
         recover(target_of(one))
         over = step in ("check", "index", "end") or step.startswith("restore")
         assert (state_of(one) == old) is not over
         if over:
             assert git(one.root, "rev-parse", "HEAD^") == head
-            assert git(one.root, "status", "--porcelain", "skills", "promotion") == ""
+            assert git(one.root, "status", "--porcelain", *(top for top in TOPS if (one.root / top).exists())) == ""
             assert not (one.root / "skills/bracket/references").exists()
         assert_audited(one)
 
 
 KILL_EVOLVE = "kill -9 $(ps -o ppid= -p $PPID)"
+HELD = ".git/held"
+WORK_ON = f"for _ in $(seq 600); do [ -e {HELD} ] || break; sleep 0.1; done"
 
 
 @pytest.mark.parametrize(
     ("name", "script", "new"),
     [
-        ("pre-commit", f"{KILL_EVOLVE}; sleep 0.5; exit 1", False),
-        ("pre-commit", f"{KILL_EVOLVE}; sleep 0.5; exit 0", True),
+        ("pre-commit", f"{KILL_EVOLVE}; {WORK_ON}; exit 1", False),
+        ("pre-commit", f"{KILL_EVOLVE}; {WORK_ON}; exit 0", True),
         ("post-commit", KILL_EVOLVE, True),
         ("pre-commit", f"echo mine >> skills/bracket/SKILL.md; {KILL_EVOLVE}; exit 1", False),
     ],
@@ -201,12 +207,14 @@ def test_killed_while_git_works_on_it_waits_for_git_and_is_recovered(
     measured: Measured, evolve: CommandLine, name: str, script: str, new: bool
 ) -> None:
     old = state_of(measured)
-    path = hook(measured, name, script)
+    path, held = hook(measured, name, script), measured.root / HELD
+    held.touch()
     assert killed_at([job(measured, "never")]) == [signal.SIGKILL]
-    if "sleep" in script:
+    if WORK_ON in script:
         ran = evolve("promote", "--recover", "--json")
         assert ran.json()["error"]["code"] == "git-busy"
         assert "index.lock" in ran.json()["error"]["hint"]
+    held.unlink()
     path.unlink()
     deadline = time.monotonic() + 20
     while (measured.root / ".git/index.lock").exists() and time.monotonic() < deadline:
@@ -241,15 +249,15 @@ def test_what_was_edited_after_a_crash_is_put_aside_and_not_lost(measured: Measu
     assert (measured.root / kept).read_text() == "my own words"
 
 
-def test_where_head_moved_on_after_a_crash_only_our_own_bytes_are_undone(three_files: Measured) -> None:
-    assert killed_at([job(three_files, "commit")]) == [signal.SIGKILL]
-    notes = three_files.root / "skills/bracket/notes.md"
+def test_where_head_moved_on_after_a_crash_only_our_own_bytes_are_undone(several_files: Measured) -> None:
+    assert killed_at([job(several_files, "commit")]) == [signal.SIGKILL]
+    notes = several_files.root / "skills/bracket/notes.md"
     notes.write_text("Committed since.\n")
-    git(three_files.root, "commit", "--quiet", "--message", "Mine", "--only", "skills/bracket/notes.md")
-    recover(target_of(three_files))
+    git(several_files.root, "commit", "--quiet", "--message", "Mine", "--only", "skills/bracket/notes.md")
+    recover(target_of(several_files))
     assert notes.read_text() == "Committed since.\n"
-    assert git(three_files.root, "status", "--porcelain", "skills") == ""
-    assert git(three_files.root, "log", "-1", "--format=%s") == "Mine"
+    assert git(several_files.root, "status", "--porcelain", "skills") == ""
+    assert git(several_files.root, "log", "-1", "--format=%s") == "Mine"
 
 
 def test_two_promotions_at_once_one_wins_and_one_is_told(measured: Measured) -> None:

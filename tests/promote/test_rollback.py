@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from evolve.promote.touched import touched_files
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 from tests.promote.test_killed import assert_audited, ledger_of, promoted
 from tests.worlds import git
 
 
+def trees(root: Path) -> str:
+    """Return the trees of both skill roots, which are one and the same."""
+    one, other = git(root, "rev-parse", "HEAD:skills", "HEAD:.agents/skills").split()
+    assert one == other
+    return one
+
+
 @pytest.mark.parametrize("name", ["evidence", "commit", "skill"])
 def test_a_promotion_is_rolled_back_by_its_evidence_its_commit_or_its_skill(
-    three_files: Measured, evolve: CommandLine, name: str
+    several_files: Measured, evolve: CommandLine, name: str
 ) -> None:
-    root = three_files.root
-    before = git(root, "rev-parse", "HEAD:skills")
-    commit = promoted(three_files)
-    ledger = ledger_of(three_files)
-    named = {"evidence": str(three_files.folder), "commit": commit[:10], "skill": "bracket"}[name]
+    root = several_files.root
+    before = trees(root)
+    commit = promoted(several_files)
+    ledger = ledger_of(several_files)
+    named = {"evidence": str(several_files.folder), "commit": commit[:10], "skill": "bracket"}[name]
     ran = evolve("rollback", named, "--reason", "It loses the currency", "--json")
     assert ran.code == 0, ran.out
     assert ran.json() == {"commit": git(root, "rev-parse", "HEAD"), "rolled_back": commit}
-    assert git(root, "rev-parse", "HEAD:skills") == before
+    assert trees(root) == before
     assert git(root, "status", "--porcelain", "skills", "promotion") == ""
     assert not (root / "skills/bracket/references").exists()
     changed = set(git(root, "show", "--name-only", "--format=", "HEAD").splitlines())
-    assert changed == set(three_files.evidence().promotion.overlay_files)
+    assert changed == set(touched_files(several_files.evidence().promotion))
     message = git(root, "show", "--no-patch", "--format=%B")
     assert "Reason: It loses the currency" in message
     assert git(root, "log", "-1", "--format=%(trailers:key=Evolve-Rollback,valueonly)").strip() == commit
-    assert ledger_of(three_files) == ledger
-    assert_audited(three_files)
+    assert ledger_of(several_files) == ledger
+    assert_audited(several_files)
 
 
 def test_a_promotion_is_rolled_back_once_and_not_made_again(measured: Measured, evolve: CommandLine) -> None:
@@ -46,18 +56,18 @@ def test_a_promotion_is_rolled_back_once_and_not_made_again(measured: Measured, 
 
 
 def test_what_was_changed_since_is_not_rolled_back_and_every_such_file_is_named(
-    three_files: Measured, evolve: CommandLine
+    several_files: Measured, evolve: CommandLine
 ) -> None:
-    promoted(three_files)
+    promoted(several_files)
     for name in ("SKILL.md", "notes.md"):
-        path = three_files.skill.parent / name
+        path = several_files.skill.parent / name
         path.write_text(path.read_text() + "More.\n")
-    git(three_files.root, "commit", "--quiet", "--message", "More", "--only", "skills/bracket/notes.md")
-    head = git(three_files.root, "rev-parse", "HEAD")
+    git(several_files.root, "commit", "--quiet", "--message", "More", "--only", "skills/bracket/notes.md")
+    head = git(several_files.root, "rev-parse", "HEAD")
     ran = evolve("rollback", "bracket", "--reason", "No", "--json")
     assert ran.json()["error"]["code"] == "rollback-drifted"
     assert "SKILL.md, skills/bracket/notes.md" in ran.json()["error"]["message"]
-    assert git(three_files.root, "rev-parse", "HEAD") == head
+    assert git(several_files.root, "rev-parse", "HEAD") == head
 
 
 def test_a_reason_cannot_forge_a_trailer(measured: Measured, evolve: CommandLine) -> None:

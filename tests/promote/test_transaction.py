@@ -47,11 +47,11 @@ def broken_disk(patch: pytest.MonkeyPatch, now: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("breaking", [no_space, broken_disk])
 @pytest.mark.parametrize("lasting", [False, True])
 def test_a_disk_that_fails_at_any_write_leaves_the_old_state_or_the_new_one(
-    three_files: Measured, tmp_path: Path, breaking: Breaking, lasting: bool
+    several_files: Measured, tmp_path: Path, breaking: Breaking, lasting: bool
 ) -> None:
-    old = state_of(three_files)
+    old = state_of(several_files)
     for failing in range(1, 100):
-        one = copy_of(three_files.root, tmp_path / f"copy-{failing}")
+        one = copy_of(several_files.root, tmp_path / f"copy-{failing}")
         calls = 0
 
         def now(failing: int = failing) -> bool:
@@ -75,20 +75,20 @@ def test_a_disk_that_fails_at_any_write_leaves_the_old_state_or_the_new_one(
 
 
 def test_where_undoing_fails_too_the_error_says_how_to_go_on(
-    three_files: Measured, monkeypatch: pytest.MonkeyPatch
+    several_files: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = state_of(three_files)
+    old = state_of(several_files)
 
     def fill_up(step: str) -> None:
         if step == "write skills/bracket/notes.md":
             no_space(monkeypatch, lambda: True)
 
     with pytest.raises(EnvironmentFault) as fault:
-        promoted(three_files, step=fill_up)
+        promoted(several_files, step=fill_up)
     assert (fault.value.code, fault.value.hint) == ("not-undone", "evolve promote --recover")
     monkeypatch.undo()
-    recover(target_of(three_files))
-    assert state_of(three_files) == old
+    recover(target_of(several_files))
+    assert state_of(several_files) == old
 
 
 def swapped(measured: Measured) -> None:
@@ -144,18 +144,18 @@ def test_a_skill_that_is_swapped_during_a_promotion_is_left_as_it_is(
 
 
 @pytest.mark.parametrize("step", ["verify", "verify all", "commit"])
-def test_bytes_that_are_swapped_after_they_were_written_are_not_committed(three_files: Measured, step: str) -> None:
-    old = state_of(three_files)
+def test_bytes_that_are_swapped_after_they_were_written_are_not_committed(several_files: Measured, step: str) -> None:
+    old = state_of(several_files)
 
     def interfere(name: str) -> None:
         if name == step:
-            swapped(three_files)
+            swapped(several_files)
 
     with pytest.raises(EnvironmentFault) as fault:
-        promoted(three_files, step=interfere)
+        promoted(several_files, step=interfere)
     assert fault.value.code == ("commit-changed" if step == "commit" else "write-unverified")
-    assert state_of(three_files) == old
-    kept = list((three_files.root / "results/kept").iterdir())
+    assert state_of(several_files) == old
+    kept = list((several_files.root / "results/kept").iterdir())
     assert [path.read_text() for path in kept] == ["swapped"]
 
 

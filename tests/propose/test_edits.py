@@ -115,7 +115,7 @@ def words(keys: list[str]) -> list[str]:
 
 
 def made(before: Skill, edits: Iterable[Edit]) -> str:
-    return with_edits(before, edits).get(SKILL_FILE, before.text)
+    return with_edits(before, edits).get(SKILL_FILE) or before.text
 
 
 @given(two_bodies())

@@ -46,7 +46,7 @@ class RuleWorld:
         self.calls.append(step)
         if step.kind == "compose":
             text = with_edits(skill_of([]), [self.edits[edit] for edit in step.edits])[SKILL_FILE]
-            return self._made(_RULE.findall(text))
+            return self._made(_RULE.findall(text or ""))
         rules = list(self.texts[step.parents[0]])
         source = Random(f"{self.seed} {step.number}")
         draw = source.random()
