@@ -135,7 +135,8 @@ def hide_key_file() -> None:
         hide(Path(path))
 
 
-def _repository_of(path: Path) -> Path | None:
+def repository_of(path: Path) -> Path | None:
+    """Return the root of the git repository that a path lies in, if it does."""
     return next((folder for folder in path.parents if (folder / ".git").exists()), None)
 
 
@@ -150,7 +151,7 @@ def new_key(path: Path) -> SigningKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     resolved = path.parent.resolve() / path.name
-    if (repository := _repository_of(resolved)) is not None:
+    if (repository := repository_of(resolved)) is not None:
         raise InputError(
             f"{path}: inside the git repository {repository}, where a private key must never lie",
             hint="give a path outside of it",
