@@ -140,6 +140,19 @@ def repository_of(path: Path) -> Path | None:
     return next((folder for folder in path.parents if (folder / ".git").exists()), None)
 
 
+def _fill(descriptor: int, path: Path, data: bytes) -> None:
+    """Write a new file to the disk, or take it away again."""
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def new_key(path: Path) -> SigningKey:
     """Make a key and write it to a new file that only its owner may read.
 
@@ -160,11 +173,7 @@ def new_key(path: Path) -> SigningKey:
     key = _hidden(Ed25519PrivateKey.generate())
     try:
         descriptor = os.open(resolved, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(private_pem(key.private).encode("ascii"))
-            file.flush()
-            os.fsync(file.fileno())
+        _fill(descriptor, resolved, private_pem(key.private).encode("ascii"))
     except FileExistsError:
         raise InputError(
             f"{path}: exists; a key is never overwritten", hint="give another path", code="exists"
