@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EvolveError, InputError
+from evolve.promote.keys import KEY_FILE_VARIABLE, signing_key
 from evolve.records.agent import AgentSpec, ChatAgentSpec, ProgramSpec
+from evolve.records.policy import Signatures
 from evolve.records.workspace import HttpModelSpec, WorkspaceSpec
 from evolve.sandbox.choose import Uncontainable, choose_sandbox
-from evolve.workspace import Workspace, find_workspace
+from evolve.workspace import POLICY_FILE, Workspace, find_workspace
 
 MIN_FREE_BYTES = 2 * 1024**3
 
@@ -120,11 +122,46 @@ def _program(name: str, spec: ProgramSpec, workspace: Workspace) -> list[Diagnos
     return found
 
 
+def _signing(demanded: Signatures) -> list[Diagnosis]:
+    """Look at the key that evidence is signed with, and whether it does for what the policy demands.
+
+    Only a key that cannot be used is a fault: others may sign, elsewhere and later.
+    """
+    what, policy = "signing key", f"promotion/{POLICY_FILE}"
+    try:
+        key = signing_key()
+    except EvolveError as error:
+        return [Diagnosis(what, False, error.message, error.hint or "")]
+    known = key is not None and key.public_text in demanded.keys
+    if key is None:
+        found = [Diagnosis(what, True, "none; evidence is written unsigned (evolve key new makes one)")]
+    elif known:
+        found = [Diagnosis(what, True, f"usable; {policy} trusts its public key {key.public_text}")]
+    else:
+        fix = f"add the public key to signatures: keys: in {policy}"
+        text = f"usable; {policy} does not trust its public key {key.public_text}"
+        found = [Diagnosis(what, not demanded.keys, text, fix, required=False)]
+    if demanded.required:
+        found.append(_demand(demanded, able=int(known)))
+    return found
+
+
+def _demand(demanded: Signatures, *, able: int) -> Diagnosis:
+    """Look whether the signatures that are demanded can be made here."""
+    missing = demanded.required - able
+    found = f"{demanded.required} required, of {len(demanded.keys)} trusted keys; {able} can be made here"
+    fix = "evolve sign EVIDENCE before it is promoted, with another of these keys"
+    if not able:
+        fix = f"export {KEY_FILE_VARIABLE}=FILE of a trusted key; or {fix}"
+    return Diagnosis("signatures", missing <= 0, found, fix, required=False)
+
+
 def diagnose(start: Path) -> list[Diagnosis]:
     """Look at everything a generation needs; nothing is changed and nothing is paid for."""
     found, workspace = _workspace(start)
     diagnoses = [_python(), _git(), _containment(), _disk(start), found]
     if workspace is not None:
+        diagnoses += _signing(workspace.policy().signatures)
         agents, unfit = _agents(workspace.spec)
         names = [agent.model for agent in agents.values() if isinstance(agent, ChatAgentSpec)]
         names += [workspace.spec.proposer.model] if workspace.spec.proposer.model is not None else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 @click.option(
     "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the checks as JUnit XML too."
 )
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="PUBLIC_KEY",
+    help="Demand a signature by one of these keys, whatever the policy says: base64 or a PEM file. Repeatable.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="List the checks that hold, too.")
 @json_option
 def command(
@@ -33,18 +40,20 @@ def command(
     since: str | None,
     explain: bool,
     junit_file: Path | None,
+    keys: tuple[str, ...],
     verbose: bool,
     as_json: bool,
 ) -> int:
     """Recompute what promotions claim: digests, rows, decision, levels, ledger, reuse and commits.
 
     Offline, without a model. Exit 4 on any fault, naming the file, what was expected and what was found.
-    Notes say who signed.
+    Notes say who signed. The keys that policy.yaml trusts lie in what is audited; --key gives those that you trust.
 
-    Example: evolve audit --all
+    Example: evolve audit --all --key ~/keys/release.pem
     """
     from evolve.promote.apply import evidence_of
     from evolve.promote.audit import audit_all, audit_evidence, audit_since, open_audit
+    from evolve.promote.auditor_keys import read_public_key
     from evolve.promote.git import Repository
 
     if sum((promotion is not None, every, since is not None)) > 1:
@@ -52,7 +61,9 @@ def command(
     if explain and promotion is None:
         raise InputError("--explain tells of one promotion", hint="evolve audit PROMOTION --explain", code="usage")
     workspace = here()
+    trusted = tuple(dict.fromkeys(read_public_key(key, workspace.root) for key in keys))
     context, chain = open_audit(workspace.promotion, workspace.spec.corpus, Repository(workspace.root))
+    context = replace(context, auditor_keys=trusted)
     folder = None
     if since is not None:
         findings = [chain, *audit_since(context, since)]

@@ -83,11 +83,24 @@ def _markdown(workspace: Workspace, what: str | None) -> str:
 
 
 def _json(workspace: Workspace, what: str | None) -> str:
-    files = {"generation": "generation.json", "promotion": "promotion.json"}
     kind, folder = _found(workspace, what)
     if kind == "sweep":
         return _sweep_json(folder)
-    return (folder / files[kind]).read_text(encoding="utf-8")
+    if kind == "promotion":
+        return _promotion_json(folder)
+    return (folder / "generation.json").read_text(encoding="utf-8")
+
+
+def _promotion_json(folder: Path) -> str:
+    """Return the decision, and beside it who signed."""
+    import json
+
+    from evolve.promote.evidence import read_evidence
+    from evolve.promote.signatories import signatories
+
+    evidence = read_evidence(folder)
+    value = {**evidence.promotion.json_value(), "signed": signatories(evidence).json_value()}
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
 def _sweep_json(folder: Path) -> str:

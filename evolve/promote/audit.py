@@ -14,6 +14,7 @@ from evolve.gate.decide import decide
 from evolve.overlays import overlay_digest
 from evolve.promote import ledger
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
+from evolve.promote.auditor_keys import auditor_findings
 from evolve.promote.evidence import (
     EVIDENCE_FILES,
     OVERLAY_FOLDER,
@@ -231,6 +232,7 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
         promotion, data = _read_promotion(folder, name)
         evidence_sha256 = sha256_bytes(data)
         findings.extend(_binding_findings(folder, name, promotion, data))
+        findings.extend(auditor_findings(folder, name, promotion, evidence_sha256, context.auditor_keys))
         findings.extend(_ledger_findings(name, promotion, evidence_sha256, context.entries))
         if ledger.find_entry(context.entries, "promotion", promotion.sweep) is not None:
             findings.extend(commit_findings(name, promotion, evidence_sha256, context))

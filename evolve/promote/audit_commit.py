@@ -31,6 +31,7 @@ class AuditContext:
     repository: Repository
     entries: tuple[LedgerEntry, ...]
     measured: Mapping[str, frozenset[str]]
+    auditor_keys: tuple[str, ...] = ()
 
     @property
     def prefix(self) -> str:

@@ -135,8 +135,22 @@ def hide_key_file() -> None:
         hide(Path(path))
 
 
-def _repository_of(path: Path) -> Path | None:
+def repository_of(path: Path) -> Path | None:
+    """Return the root of the git repository that a path lies in, if it does."""
     return next((folder for folder in path.parents if (folder / ".git").exists()), None)
+
+
+def _fill(descriptor: int, path: Path, data: bytes) -> None:
+    """Write a new file to the disk, or take it away again."""
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def new_key(path: Path) -> SigningKey:
@@ -150,7 +164,7 @@ def new_key(path: Path) -> SigningKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     resolved = path.parent.resolve() / path.name
-    if (repository := _repository_of(resolved)) is not None:
+    if (repository := repository_of(resolved)) is not None:
         raise InputError(
             f"{path}: inside the git repository {repository}, where a private key must never lie",
             hint="give a path outside of it",
@@ -159,11 +173,7 @@ def new_key(path: Path) -> SigningKey:
     key = _hidden(Ed25519PrivateKey.generate())
     try:
         descriptor = os.open(resolved, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(private_pem(key.private).encode("ascii"))
-            file.flush()
-            os.fsync(file.fileno())
+        _fill(descriptor, resolved, private_pem(key.private).encode("ascii"))
     except FileExistsError:
         raise InputError(
             f"{path}: exists; a key is never overwritten", hint="give another path", code="exists"

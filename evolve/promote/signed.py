@@ -40,9 +40,18 @@ def optional_files(names: Collection[str]) -> set[str]:
     return {TEST_RESULT_FILE} - set(names)
 
 
-def _present(folder: Path) -> tuple[str, ...]:
+def attestations_in(folder: Path) -> tuple[str, ...]:
+    """Return the files of evidence that carry signatures, those that are missing included where they may not be."""
     absent = optional_files([path.name for path in folder.iterdir()])
     return tuple(name for name in (ATTESTATION_FILE, TEST_RESULT_FILE) if name not in absent)
+
+
+def demand_in_force(folder: Path) -> tuple[Signatures, str]:
+    """Return what the policy in force demands of evidence; one that cannot be read trusts nobody, and why is said."""
+    try:
+        return read_yaml(Policy, folder.parent.parent / POLICY_FILE).signatures, ""
+    except EvolveError as error:
+        return Signatures(), error.message
 
 
 def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_sha256: str) -> Iterator[Finding]:
@@ -51,13 +60,11 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
     Both the policy in force and the one that was decided under may demand signatures: an earlier policy is no way
     around today's, nor the other way round.
     """
-    try:
-        in_force = read_yaml(Policy, folder.parent.parent / POLICY_FILE).signatures
-    except EvolveError as error:
-        yield Finding(POLICY_FILE, "policy in force", False, error.message)
-        in_force = Signatures()
+    in_force, fault = demand_in_force(folder)
+    if fault:
+        yield Finding(POLICY_FILE, "policy in force", False, fault)
     expected = envelopes(promotion, promotion_sha256)
-    for file in _present(folder):
+    for file in attestations_in(folder):
         where = f"{name}/{file}"
         try:
             envelope = read_envelope(folder / file)
@@ -67,23 +74,19 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
         binds = envelope.payload == expected[file].payload
         yield Finding(where, "binds promotion.json, rows and overlay", binds)
         found = signers(envelope, in_force.keys)
-        yield from _signer_findings(where, found)
         required = max(in_force.required, promotion.policy.signatures.required)
+        # one file's signers are told, and that there are none is told by the fault where some are demanded
+        noted = file == ATTESTATION_FILE and not (required and found.unsigned)
+        yield from _signer_findings(where, found, noted=noted)
         if required:
             yield _enough(where, envelope, found, in_force, promotion.policy.signatures)
-        elif found.unsigned and file == ATTESTATION_FILE:
-            yield Finding(where, "unsigned", True, "nobody vouches for these rows")
 
 
-def _signer_findings(where: str, found: Signers) -> Iterator[Finding]:
-    for number in found.invalid:
-        detail = "invalid: no trusted key made it, nor the one that its key id spells out"
-        yield Finding(where, f"signature {number}", False, detail)
-    if where.endswith(ATTESTATION_FILE):
-        for key in found.trusted:
-            yield Finding(where, "signed", True, f"by {key}, which the policy trusts")
-        for key in found.others:
-            yield Finding(where, "signed", True, f"by {key}, which the policy does not trust")
+def _signer_findings(where: str, found: Signers, *, noted: bool) -> Iterator[Finding]:
+    for check, detail in found.faults:
+        yield Finding(where, check, False, detail)
+    for check, detail in found.notes if noted else ():
+        yield Finding(where, check, True, detail)
 
 
 def _enough(where: str, envelope: Envelope, found: Signers, in_force: Signatures, then: Signatures) -> Finding:
@@ -102,7 +105,7 @@ def check_signed(evidence: Evidence, demanded: Signatures) -> None:
 
     """
     expected = envelopes(evidence.promotion, evidence.promotion_sha256)
-    for file in _present(evidence.folder):
+    for file in attestations_in(evidence.folder):
         where = f"{evidence.folder}/{file}"
         try:
             envelope = read_envelope(evidence.folder / file)
@@ -131,7 +134,7 @@ def sign_evidence(folder: Path, key: SigningKey) -> bool:
 
     """
     new = False
-    for file in _present(folder):
+    for file in attestations_in(folder):
         before = read_envelope(folder / file)
         try:
             after = sign(before, key)

@@ -24,6 +24,20 @@ class Signers:
         """Whether there is no signature at all."""
         return not (self.trusted or self.others or self.invalid)
 
+    @property
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        """Who vouches, as check and detail: the words of the audit and of every report."""
+        if self.unsigned:
+            return (("unsigned", "nobody vouches for these rows"),)
+        ours = [("signed", f"by {key}, which the policy trusts") for key in self.trusted]
+        return (*ours, *(("signed", f"by {key}, which the policy does not trust") for key in self.others))
+
+    @property
+    def faults(self) -> tuple[tuple[str, str], ...]:
+        """The signatures that nobody made, as check and detail."""
+        detail = "invalid: no trusted key made it, nor the one that its key id spells out"
+        return tuple((f"signature {number}", detail) for number in self.invalid)
+
 
 def signed_bytes(envelope: Envelope) -> bytes:
     """Return the bytes that signatures are made over (DSSE's pre-authentication encoding)."""

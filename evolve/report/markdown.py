@@ -10,6 +10,7 @@ from evolve.bench.journal import JOURNAL_FILE
 from evolve.gate.explain import HEADLINES
 from evolve.generation.screen import tally
 from evolve.promote.evidence import Evidence, total
+from evolve.promote.signatories import signatories
 from evolve.records.decision import Estimate, TaskResult
 from evolve.records.generation import Generation
 from evolve.records.kinds import Outcome, Role
@@ -38,6 +39,11 @@ def fenced(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{clean}{fence}"
+
+
+def capitalised(text: str) -> str:
+    """Return text whose first letter is a capital; the rest, as a key is, stays as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def money(micros: int | None) -> str:
@@ -100,6 +106,7 @@ def render(name: str, **values: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(inert=inert, fenced=fenced, value=shown_value, interval=shown_interval, told=told)
+    environment.filters["capitalised"] = capitalised
     return environment.get_template(name).render(**values).strip() + "\n"
 
 
@@ -116,6 +123,7 @@ def promotion_report(evidence: Evidence, diff: str) -> str:
         other=[reason for reason in promotion.decision.reasons if not reason.blocking and reason.code not in HEADLINES],
         spend=spend_sentence(promotion.spend),
         comparators=_comparators(evidence),
+        signed=signatories(evidence).lines,
         diff=diff,
     )
 

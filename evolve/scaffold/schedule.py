@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import evolve
 from evolve.errors import InputError
+from evolve.promote.keys import KEY_FILE_VARIABLE, KEY_VARIABLE
 from evolve.records.workspace import WorkspaceSpec
 
 Kind = Literal["github", "systemd", "cron"]
@@ -98,6 +99,8 @@ def job_text(kind: Kind, schedule: Schedule, spec: WorkspaceSpec, root: Path) ->
         limits=schedule.limits,
         wall_minutes=schedule.wall_minutes,
         keys=sorted(set(key_names(spec.json_value()))),
+        signing_file=KEY_FILE_VARIABLE,
+        signing_secret=KEY_VARIABLE,
         results=spec.results,
         root=str(root),
         program=str(Path(sys.executable).with_name("evolve")),

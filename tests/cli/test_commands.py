@@ -217,8 +217,10 @@ def test_reports_of_everything(workspace: Path, model: ScriptedModel, evolve: Co
     evidence = next((workspace / "promotion/bracket").iterdir())
     promotion = evolve("report", str(evidence)).out
     assert "+100.0 percentage points" in promotion
-    assert "nobody vouches for the rows" in promotion
-    assert evolve("report", str(evidence), "--json").json()["schema"] == "evolve/promotion@1"
+    assert "- Unsigned: nobody vouches for these rows." in promotion
+    shown = evolve("report", str(evidence), "--json").json()
+    assert shown["schema"] == "evolve/promotion@1"
+    assert shown["signed"] == {"trusted": [], "others": [], "said": ["unsigned: nobody vouches for these rows"]}
     evolve("report", "--output", "out.md")
     assert (workspace / "out.md").read_text() == generation
 

@@ -15,10 +15,12 @@ import yaml
 import evolve
 from evolve.cli.main import cli
 from evolve.errors import InputError
+from evolve.promote.keys import KEY_FILE_VARIABLE, KEY_VARIABLE
 from evolve.records.base import parse_yaml
 from evolve.records.workspace import WorkspaceSpec
 from evolve.scaffold.schedule import DAYS, Kind, Schedule, job_text, key_names
 from tests.conftest import CommandLine
+from tests.worlds import ScriptedModel
 
 SPEC = parse_yaml(
     WorkspaceSpec,
@@ -74,6 +76,7 @@ def test_keys_are_where_the_generation_runs_and_the_token_where_the_branch_is_pu
         "Run a generation": {
             "ANTHROPIC_API_KEY": "${{ secrets.ANTHROPIC_API_KEY }}",
             "SERVED_KEY": "${{ secrets.SERVED_KEY }}",
+            "EVOLVE_SIGNING_KEY_PEM": "${{ secrets.EVOLVE_SIGNING_KEY_PEM }}",
         },
         "Open a pull request": {
             "GH_TOKEN": "${{ github.token }}",
@@ -81,7 +84,43 @@ def test_keys_are_where_the_generation_runs_and_the_token_where_the_branch_is_pu
         },
     }
     keyless = yaml.safe_load(job("github", spec=KEYLESS))
-    assert [step["name"] for step in keyless["jobs"]["generation"]["steps"] if "env" in step] == ["Open a pull request"]
+    found = {step["name"]: set(step["env"]) for step in keyless["jobs"]["generation"]["steps"] if "env" in step}
+    assert found == {"Run a generation": {"EVOLVE_SIGNING_KEY_PEM"}, "Open a pull request": {"GH_TOKEN", "BASE"}}
+
+
+def test_the_machine_is_looked_at_where_the_keys_are_as_one_that_is_missing_is_a_fault() -> None:
+    looked = [step["name"] for step in steps() if "evolve doctor" in step.get("run", "")]
+    assert looked == ["Run a generation"]
+
+
+def test_local_timers_say_where_the_key_goes_that_signs_and_do_without() -> None:
+    systemd = job("systemd")
+    assert "\n#Environment=EVOLVE_SIGNING_KEY=%h/.config/evolve-signing.pem\n" in systemd
+    lines = job("cron").splitlines()
+    assert len([line for line in lines if not line.startswith("#")]) == 1
+    assert "EVOLVE_SIGNING_KEY=" in lines[1]
+
+
+def test_the_keys_of_a_file_reach_the_program_that_cron_starts(tmp_path: Path) -> None:
+    """The file is the one that systemd reads too: NAME=value, nothing exported."""
+    (tmp_path / ".config/evolve").mkdir(parents=True)
+    (tmp_path / ".config/evolve/keys").write_text("SERVED_KEY=of-the-file\n")
+    line = job("cron", root=tmp_path).splitlines()[-1].split(" ", 5)[5]
+    command = re.sub(r"&& \S*evolve generation.*", "&& env", line)
+    ran = subprocess.run(["sh", "-c", command], env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert "SERVED_KEY=of-the-file" in ran.stdout
+
+
+@pytest.mark.parametrize("name", [KEY_FILE_VARIABLE, KEY_VARIABLE])
+def test_a_secret_that_is_missing_means_unsigned_evidence_and_no_failure(
+    workspace: Path, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, evolve: CommandLine, name: str
+) -> None:
+    """An empty variable is what a workflow makes of a secret that is not there."""
+    monkeypatch.setenv(name, "")
+    assert "ok    signing key: none; evidence is written unsigned" in evolve("doctor").out
+    assert evolve("propose", "--operator", "demonstrate").code == 0
+    assert evolve("benchmark", f"overlays/{next((workspace / 'overlays').iterdir()).name}").code == 0
+    assert "unsigned: nobody vouches for these rows" in evolve("audit", "--all").out
 
 
 def test_nothing_is_merged_and_no_expression_stands_in_a_script() -> None:
@@ -137,7 +176,7 @@ def test_the_day_is_the_one_that_was_asked_for(day: str, number: int) -> None:
 
 def test_folders_with_odd_names_are_quoted() -> None:
     odd = Path("/srv/50% of 'it'")
-    line = job("cron", root=odd).splitlines()[1]
+    line = job("cron", root=odd).splitlines()[-1]
     assert shlex.split(line.replace(r"\%", "%"))[6] == str(odd)
     assert "WorkingDirectory=/srv/50%% of 'it'" in job("systemd", root=odd)
     with pytest.raises(InputError):
