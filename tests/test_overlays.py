@@ -59,7 +59,7 @@ def refusal(overlay: FrozenOverlay) -> InputError:
 
 
 def test_a_valid_overlay_gives_the_candidate_skill() -> None:
-    texts = {SKILL_PATH: skill_text(body="Say hello, loudly."), "skills/greeter/new.md": "New."}
+    texts: dict[str, str | bytes] = {SKILL_PATH: skill_text(body="Say hello, loudly."), "skills/greeter/new.md": "New."}
     overlay = overlay_of(texts, adds=["skills/greeter/new.md"])
     candidate = validate_overlay(overlay, SKILL, CORPUS, "overlays/x")
     assert candidate.body == "Say hello, loudly."

@@ -203,9 +203,10 @@ class Repository:
         with tempfile.TemporaryFile() as asked:
             asked.write("\n".join(names).encode() + b"\n")
             asked.seek(0)
-            command = ["git", "cat-file", "--batch"]
-            options = {"istream": asked, "stdout_as_string": False, "strip_newline_in_stdout": False}
-            answer = io.BytesIO(bytes(self._git.execute(command, **options)))
+            told = self._git.execute(
+                ["git", "cat-file", "--batch"], istream=asked, stdout_as_string=False, strip_newline_in_stdout=False
+            )
+        answer = io.BytesIO(bytes(told))
         found = {}
         while header := answer.readline().decode("ascii").split():
             found[header[0]] = answer.read(int(header[2]))

@@ -12,6 +12,7 @@ import pytest
 
 from evolve.promote.audit import audit_all, open_audit
 from evolve.promote.git import Repository
+from evolve.snapshot import Snapshot
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 
@@ -30,7 +31,8 @@ class KnownHistory(Repository):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._answers: dict[tuple[str, ...], str] = {}
-        self._blobs: dict[tuple[str, str], bytes | None] = {}
+        self._files: dict[tuple[str, str], bytes | None] = {}
+        self._trees: dict[tuple[str, str], Snapshot] = {}
 
     def _call(self, *arguments: str) -> str:
         if arguments not in self._answers:
@@ -38,9 +40,14 @@ class KnownHistory(Repository):
         return self._answers[arguments]
 
     def blob(self, revision: str, path: str) -> bytes | None:
-        if (revision, path) not in self._blobs:
-            self._blobs[revision, path] = super().blob(revision, path)
-        return self._blobs[revision, path]
+        if (revision, path) not in self._files:
+            self._files[revision, path] = super().blob(revision, path)
+        return self._files[revision, path]
+
+    def tree(self, revision: str, folder: str) -> Snapshot:
+        if (revision, folder) not in self._trees:
+            self._trees[revision, folder] = super().tree(revision, folder)
+        return self._trees[revision, folder]
 
 
 def bytes_changed(data: bytes, rng: random.Random) -> bytes:
