@@ -9,7 +9,7 @@ from evolve.errors import EvidenceFault, EvolveError, InputError
 from evolve.files import write_atomic
 from evolve.promote.attest import ATTESTATION_FILE, TEST_RESULT_FILE, envelopes
 from evolve.promote.evidence import Evidence
-from evolve.promote.findings import Finding
+from evolve.promote.findings import Finding, compare, fault, judge, unreadable
 from evolve.promote.keys import SigningKey
 from evolve.promote.signing import Signers, sign, signers
 from evolve.records.base import parse_json, read_text, read_yaml
@@ -54,7 +54,7 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
     try:
         in_force = read_yaml(Policy, folder.parent.parent / POLICY_FILE).signatures
     except EvolveError as error:
-        yield Finding(POLICY_FILE, "policy in force", False, error.message)
+        yield unreadable(POLICY_FILE, "policy in force", error)
         in_force = Signatures()
     expected = envelopes(promotion, promotion_sha256)
     for file in _present(folder):
@@ -62,10 +62,10 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
         try:
             envelope = read_envelope(folder / file)
         except EvolveError as error:
-            yield Finding(where, "attestation", False, error.message)
+            yield unreadable(where, "attestation", error)
             continue
-        binds = envelope.payload == expected[file].payload
-        yield Finding(where, "binds promotion.json, rows and overlay", binds)
+        statements = (expected[file].payload, envelope.payload)
+        yield compare(where, "binds promotion.json, rows and overlay", *statements)
         found = signers(envelope, in_force.keys)
         yield from _signer_findings(where, found)
         required = max(in_force.required, promotion.policy.signatures.required)
@@ -77,8 +77,8 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
 
 def _signer_findings(where: str, found: Signers) -> Iterator[Finding]:
     for number in found.invalid:
-        detail = "invalid: no trusted key made it, nor the one that its key id spells out"
-        yield Finding(where, f"signature {number}", False, detail)
+        expected = "one by a trusted key, or by the one that its key id spells out"
+        yield fault(where, f"signature {number}", expected, "an invalid one")
     if where.endswith(ATTESTATION_FILE):
         for key in found.trusted:
             yield Finding(where, "signed", True, f"by {key}, which the policy trusts")
@@ -90,8 +90,8 @@ def _enough(where: str, envelope: Envelope, found: Signers, in_force: Signatures
     counts = [(in_force.required, len(found.trusted), "the policy in force")]
     counts.append((then.required, len(signers(envelope, then.keys).trusted), "the policy that was decided under"))
     short = [(wanted, have, policy) for wanted, have, policy in counts if have < wanted]
-    detail = "; ".join(f"{have} of the {wanted} that {policy} requires" for wanted, have, policy in short)
-    return Finding(where, ENOUGH, not short, detail)
+    expected = ", ".join(f"{wanted} as {policy} requires" for wanted, _, policy in short)
+    return judge(where, ENOUGH, not short, expected, ", ".join(str(have) for _, have, _ in short))
 
 
 def check_signed(evidence: Evidence, demanded: Signatures) -> None:
