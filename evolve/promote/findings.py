@@ -10,6 +10,7 @@ from evolve.errors import EvolveError
 MAX_VALUE_CHARS = 100
 CONTEXT_CHARS = 20
 NOTHING = "nothing"
+NO_FIELD = "no such field"
 CUT_OFF = "history cut off here (git fetch --unshallow)"
 
 
@@ -33,7 +34,8 @@ def compare(file: str, check: str, expected: object, found: object) -> Finding:
     if expected == found:
         return Finding(file, check, True)
     place, expected, found = _difference(expected, found)
-    told = fault(file, check, *_excerpts(_text(expected), _text(found)))
+    texts = (_text(expected), _text(found))
+    told = fault(file, check, *_excerpts(*(texts if texts[0] != texts[1] else (repr(expected), repr(found)))))
     return Finding(file, check, False, f"at {place}: {told.detail}") if place else told
 
 
@@ -57,7 +59,7 @@ def _difference(expected: object, found: object, place: str = "") -> tuple[str, 
     """Return the first place at which two values differ, as ``tasks[2].runs``, and what they are there."""
     if isinstance(expected, Mapping) and isinstance(found, Mapping):
         for key in sorted({*expected, *found}, key=str):
-            one, other = expected.get(key, NOTHING), found.get(key, NOTHING)
+            one, other = expected.get(key, NO_FIELD), found.get(key, NO_FIELD)
             if one != other:
                 return _difference(one, other, f"{place}.{key}" if place else str(key))
     if isinstance(expected, list | tuple) and isinstance(found, list | tuple) and len(expected) == len(found):
@@ -71,7 +73,7 @@ def _text(value: object) -> str:
     if value is None:
         return NOTHING
     # The order of a set of texts is another one in each process.
-    return str(sorted(value, key=str) if isinstance(value, Set) else value)
+    return str(sorted(value, key=str) if isinstance(value, Set) else value) or repr(value)
 
 
 def _excerpts(expected: str, found: str) -> tuple[str, str]:
