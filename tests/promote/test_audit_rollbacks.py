@@ -241,3 +241,17 @@ def test_the_reason_in_a_story_is_inert(three_files: Measured, taken_back: str, 
     reworded(three_files, "It loses the currency", "<b>bold</b> \x1b[31m")
     ran = evolve("audit", str(three_files.folder), "--explain")
     assert "<b>" not in ran.out and "\x1b" not in ran.out
+
+
+def test_a_rollback_of_a_commit_that_carries_the_evidence_and_promoted_nothing_is_found(
+    three_files: Measured, evolve: CommandLine
+) -> None:
+    root = three_files.root
+    trailer = f"Evolve-Evidence: {three_files.evidence().promotion_sha256}"
+    git(root, "commit", "--quiet", "--allow-empty", "--message", f"Record\n\n{trailer}")
+    record = git(root, "rev-parse", "HEAD")
+    commit = promoted(three_files)
+    assert evolve("rollback", commit, "--reason", "No").code == 0
+    reworded(three_files, f"Evolve-Rollback: {commit}", f"Evolve-Rollback: {record}")
+    told = f"{git(root, 'rev-parse', 'HEAD')[:12]}: digest of skills/bracket/SKILL.md in {record[:12]}: expected "
+    assert told in evolve("audit", "--all").out
