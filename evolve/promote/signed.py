@@ -90,8 +90,8 @@ def _enough(where: str, envelope: Envelope, found: Signers, in_force: Signatures
     counts = [(in_force.required, len(found.trusted), "the policy in force")]
     counts.append((then.required, len(signers(envelope, then.keys).trusted), "the policy that was decided under"))
     short = [(wanted, have, policy) for wanted, have, policy in counts if have < wanted]
-    expected = ", ".join(f"{wanted} as {policy} requires" for wanted, _, policy in short)
-    return judge(where, ENOUGH, not short, expected, ", ".join(str(have) for _, have, _ in short))
+    detail = "; ".join(f"{have} of the {wanted} that {policy} requires" for wanted, have, policy in short)
+    return judge(where, ENOUGH, not short, str(max(wanted for wanted, _, _ in counts)), detail)
 
 
 def check_signed(evidence: Evidence, demanded: Signatures) -> None:
