@@ -13,7 +13,10 @@ from evolve.cli.output import emit, json_option
 from evolve.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
+    from evolve.promote.evidence import Evidence
     from evolve.promote.findings import Finding
+    from evolve.promote.git import Repository
+    from evolve.report.story import Standing
     from evolve.workspace import Workspace
 
 
@@ -44,15 +47,16 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Recompute what promotions claim: digests, rows, decision, levels, ledger, reuse and commits.
+    """Recompute what promotions claim: digests, rows, decision, levels, ledger, reuse, commits and rollbacks.
 
-    Offline, without a model. Exit 4 on any fault, naming the file, what was expected and what was found.
+    Offline, without a model. Exit 4 on any fault, naming file, field, what was expected and what was found.
     Notes say who signed. The keys that policy.yaml trusts lie in what is audited; --key gives those that you trust.
 
     Example: evolve audit --all --key ~/keys/release.pem
     """
     from evolve.promote.apply import evidence_of
     from evolve.promote.audit import audit_all, audit_evidence, audit_since, open_audit
+    from evolve.promote.audit_rollbacks import rollback_findings_of
     from evolve.promote.auditor_keys import read_public_key
     from evolve.promote.git import Repository
 
@@ -73,7 +77,7 @@ def command(
         folder = evidence_of(workspace, promotion)
         if folder is None or not folder.is_relative_to(workspace.promotion):
             raise InputError(f"{promotion}: no evidence of this workspace", hint="evolve audit --all", code="not-found")
-        findings = [chain, *audit_evidence(folder, context)]
+        findings = [chain, *audit_evidence(folder, context), *rollback_findings_of(folder, context)]
     if junit_file is not None:
         from evolve.files import write_atomic
         from evolve.report.junit import junit
@@ -94,8 +98,7 @@ def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
     from evolve.errors import EvolveError
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
-    from evolve.promote.touched import touched_files
-    from evolve.report.story import Standing, story
+    from evolve.report.story import story
 
     repository = Repository(workspace.root)
     try:
@@ -103,11 +106,23 @@ def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
         diff = evidence_diff(workspace, repository, evidence)
     except EvolveError as error:
         return f"{_text(findings, verbose=False)}\nthe story cannot be told: {error.message}"
-    commits = repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256)
-    promoted = [one for one in commits if repository.changed_in(one.sha) & touched_files(evidence.promotion).keys()]
-    standing = Standing(promoted[-1].sha, repository.day_of(promoted[-1].sha)) if promoted else Standing()
+    standing = _standing(repository, evidence)
     notes = [f"{one.check}: {one.detail}" for one in findings if one.note]
     return story(evidence, diff, findings, standing, notes)
+
+
+def _standing(repository: Repository, evidence: Evidence) -> Standing:
+    from evolve.promote.rollback import reason_of, rolled_back
+    from evolve.promote.touched import touched_files
+    from evolve.report.story import Standing, TakenBack
+
+    commits = repository.commits_with_trailer("Evolve-Evidence", evidence.promotion_sha256)
+    promoted = [one.sha for one in commits if repository.changed_in(one.sha) & touched_files(evidence.promotion).keys()]
+    if not promoted:
+        return Standing()
+    back = rolled_back(repository, promoted[-1])
+    told = TakenBack(back, repository.day_of(back), reason_of(repository.message(back))) if back else None
+    return Standing(promoted[-1], repository.day_of(promoted[-1]), told)
 
 
 def _text(findings: list[Finding], *, verbose: bool) -> str:

@@ -132,6 +132,22 @@ def frozen_overlay(evidence: Evidence) -> FrozenOverlay:
     return overlay
 
 
+def check_folders(promotion: Promotion, workspace: Workspace) -> None:
+    """Refuse evidence of a skill that stands in other folders by now.
+
+    Raises:
+        EvidenceFault: The folders are named.
+
+    """
+    roots = workspace.spec.skill_roots
+    found = tuple(f"{root}/{promotion.skill}" for root in roots if (workspace.root / root / promotion.skill).is_dir())
+    plain = tuple(folder for folder in found if (workspace.root / folder).resolve() == workspace.root / folder)
+    if promotion.folders and plain != promotion.folders:
+        was, now = (", ".join(folders) or "none" for folders in (promotion.folders, plain))
+        text = f"{promotion.skill} stood in {was} when it was measured, and stands in {now}"
+        raise _refuse("mirrors-changed", text, "propose and measure again")
+
+
 def check_bases(evidence: Evidence, target: Target) -> None:
     """Compare each file that is to be replaced with what was measured against, on disk and in HEAD.
 
@@ -228,6 +244,7 @@ def check_all(evidence: Evidence, target: Target, corpus: Corpus) -> FrozenOverl
     check_branch(target)
     check_not_promoted(evidence, target)
     check_promotable(evidence, target.workspace, corpus, now=datetime.now(UTC))
+    check_folders(evidence.promotion, target.workspace)
     check_bases(evidence, target)
     check_rules_committed(target, corpus, evidence.promotion.skill)
     overlay = frozen_overlay(evidence)
@@ -280,11 +297,6 @@ def _check_candidate(evidence: Evidence, overlay: FrozenOverlay, target: Target,
     again = "propose and measure again"
     if skill.files.digest != measured.get(Role.INCUMBENT):
         raise _refuse("base-changed", f"{skill.folder}: changed since it was measured", again)
-    if promotion.folders and promotion.folders != skill.folders:
-        was, now = (", ".join(folders) for folders in (promotion.folders, skill.folders))
-        raise _refuse(
-            "mirrors-changed", f"{skill.name} stood in {was} when it was measured, and stands in {now}", again
-        )
     check_committed(target, skill)
     where = str(evidence.folder / OVERLAY_FOLDER)
     candidate = validate_overlay(overlay, skill, corpus, where, promotion.policy.leaks)

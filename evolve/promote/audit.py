@@ -14,6 +14,7 @@ from evolve.gate.decide import decide
 from evolve.overlays import overlay_digest
 from evolve.promote import ledger
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
+from evolve.promote.audit_rollbacks import rollback_findings
 from evolve.promote.auditor_keys import auditor_findings
 from evolve.promote.evidence import (
     EVIDENCE_FILES,
@@ -23,7 +24,7 @@ from evolve.promote.evidence import (
     gate_input,
     spend_of,
 )
-from evolve.promote.findings import Finding, compare
+from evolve.promote.findings import NOTHING, Finding, compare, fault, judge, unreadable
 from evolve.promote.git import Repository
 from evolve.promote.signed import optional_files, signature_findings
 from evolve.promote.vouched import unvouched_arms
@@ -49,7 +50,7 @@ def _read_promotion(folder: Path, name: str) -> tuple[Promotion, bytes]:
         data = (folder / PROMOTION_FILE).read_bytes()
         return parse_json(Promotion, data, file), data
     except (OSError, EvolveError) as error:
-        raise _Broken(Finding(file, "schema", False, str(error))) from error
+        raise _Broken(unreadable(file, "schema", error)) from error
 
 
 def _row_findings(folder: Path, name: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
@@ -57,18 +58,18 @@ def _row_findings(folder: Path, name: str, promotion: Promotion, rows: list[Row]
     try:
         data = (folder / ROWS_FILE).read_bytes()
     except OSError as error:
-        raise _Broken(Finding(file, "rows", False, str(error))) from error
+        raise _Broken(unreadable(file, "rows", error)) from error
     lines = data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n")
     yield compare(file, "number of rows", len(promotion.row_sha256), len(lines))
     for number, (line, expected) in enumerate(zip(lines, promotion.row_sha256, strict=False), start=1):
         if sha256_bytes(line) != expected:
             where = f"{file}:{number}"
-            yield Finding(where, "row digest", False, f"expected {expected}, found {sha256_bytes(line)}{_which(line)}")
+            yield fault(where, "row digest", expected, f"{sha256_bytes(line)}{_which(line)}")
     yield compare(file, "rows digest", promotion.rows_sha256, sha256_bytes(data))
     try:
         rows.extend(parse_json(Row, line, f"{file}:{number}") for number, line in enumerate(lines, start=1))
     except EvolveError as error:
-        raise _Broken(Finding(file, "rows schema", False, error.message)) from error
+        raise _Broken(unreadable(file, "rows schema", error)) from error
 
 
 def _which(line: bytes) -> str:
@@ -129,12 +130,13 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
     incumbents = {arm.name for arm in promotion.arms if arm.role is Role.INCUMBENT}
     candidates = {arm.name for arm in promotion.arms if arm.role is Role.CANDIDATE}
     yield compare(file, "a candidate beside each incumbent", {candidate_name(name) for name in incumbents}, candidates)
-    yield Finding(file, "the main pair was measured", INCUMBENT_ARM in incumbents)
+    names = ", ".join(sorted(incumbents))
+    yield judge(file, "arm of the main pair", INCUMBENT_ARM in incumbents, INCUMBENT_ARM, names)
     overlays = {arm.overlay_sha256 for arm in promotion.arms if arm.role is Role.CANDIDATE}
     yield compare(file, "overlay of every candidate", {promotion.overlay_sha256}, overlays)
     for name in sorted(incumbents):
-        both = {sha256_json(promotion.agent_of(arm)) for arm in (name, candidate_name(name))}
-        yield Finding(file, f"{name} and its candidate work with one agent", len(both) == 1)
+        own, beside = (sha256_json(promotion.agent_of(arm)) for arm in (name, candidate_name(name)))
+        yield compare(file, f"agent of the candidate beside {name}", own, beside)
 
 
 def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: AuditContext) -> Iterator[Finding]:
@@ -149,20 +151,22 @@ def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: A
     for row in reused:
         known = context.measured.get(row.reused.sweep) if row.reused else None
         if known is not None and row.reused is not None and row.reused.row_sha256 not in known:
-            yield Finding(file, f"reused row of {row.identity.task}", False, f"{row.reused.sweep} did not measure it")
+            check, expected = f"reused row of {row.identity.task}", f"a row that {row.reused.sweep} measured"
+            yield fault(file, check, expected, f"{row.reused.row_sha256}, which it did not measure")
     unvouched = unvouched_arms(promotion, rows)
     for arm in sorted({row.arm for row in reused}):
-        yield Finding(file, f"reuse of arm {arm} is vouched for", arm not in unvouched, unvouched.get(arm, ""))
+        drifted = unvouched.get(arm, "")
+        yield judge(file, f"reuse of arm {arm}", arm not in unvouched, "canaries that vouch for it", drifted)
 
 
 def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes) -> Iterator[Finding]:
-    canonical = promotion.canonical() + b"\n" == data
-    yield Finding(f"{name}/{PROMOTION_FILE}", "canonical form", canonical)
+    canonical = sha256_bytes(promotion.canonical() + b"\n")
+    yield compare(f"{name}/{PROMOTION_FILE}", "digest of its canonical form", canonical, sha256_bytes(data))
     yield from signature_findings(folder, name, promotion, sha256_bytes(data))
     try:
         overlay = Snapshot.read(folder / OVERLAY_FOLDER)
     except (OSError, EvolveError) as error:
-        yield Finding(f"{name}/{OVERLAY_FOLDER}", "overlay", False, str(error))
+        yield unreadable(f"{name}/{OVERLAY_FOLDER}", "overlay", error)
         return
     files = {path: sha256_bytes(entry.content) for path, entry in overlay.files.items()}
     yield compare(f"{name}/{OVERLAY_FOLDER}", "files", promotion.overlay_files, files)
@@ -196,7 +200,7 @@ def _ledger_findings(
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
         begun = {entry.sweep for entry in entries if entry.entry == "round"}
         for extra in promotion.extra:
-            yield Finding(file, f"round {extra.sweep} of {name}", extra.sweep in begun)
+            yield judge(file, f"round {extra.sweep} of {name}", extra.sweep in begun, "an entry of it", NOTHING)
         for entry in entries[look.seq + 1 :]:
             if entry.sweep == look.sweep and entry.entry != "look":
                 yield compare(f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", _subject(look), _subject(entry))
@@ -219,7 +223,7 @@ def audit_ledger(promotion_root: Path) -> tuple[tuple[LedgerEntry, ...], Finding
     try:
         entries = ledger.read_ledger(promotion_root)
     except EvolveError as error:
-        return (), Finding(ledger.LEDGER_FILE, "chain", False, error.message)
+        return (), unreadable(ledger.LEDGER_FILE, "chain", error)
     return entries, Finding(ledger.LEDGER_FILE, f"chain of {len(entries)} entries", True)
 
 
@@ -264,7 +268,9 @@ def audit_all(context: AuditContext) -> list[Finding]:
     for entry in context.entries:
         if entry.entry == "decision" and entry.evidence_sha256 not in known:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
-            findings.append(Finding(where, f"evidence of {entry.sweep}", False, "no folder holds this evidence"))
+            check, expected = f"evidence of {entry.sweep}", f"a folder with evidence {entry.evidence_sha256}"
+            findings.append(fault(where, check, expected, "that no folder holds this evidence"))
+    findings.extend(rollback_findings(context))
     return findings
 
 
@@ -284,7 +290,7 @@ def audit_since(context: AuditContext, revision: str) -> list[Finding]:
         if found in recent:
             findings.extend(audit_evidence(path.parent, context))
     for evidence in sorted(recent - known):
-        findings.append(
-            Finding(ledger.LEDGER_FILE, f"evidence {evidence[:12]}", False, "a commit names it, and it is gone")
-        )
+        check, found = f"evidence {evidence[:12]}", "that a commit names it, and it is gone"
+        findings.append(fault(ledger.LEDGER_FILE, check, f"a folder with evidence {evidence}", found))
+    findings.extend(rollback_findings(context, revision))
     return findings

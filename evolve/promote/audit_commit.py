@@ -10,7 +10,7 @@ from evolve.corpus.loading import sealed_digest, task_of
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
 from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER
-from evolve.promote.findings import Finding, compare
+from evolve.promote.findings import CUT_OFF, Finding, compare, fault, unreadable
 from evolve.promote.git import Repository
 from evolve.promote.ledger import LEDGER_FILE
 from evolve.promote.touched import touched_files
@@ -45,9 +45,9 @@ def _ledger_findings(where: str, sha: str, context: AuditContext) -> Iterator[Fi
     try:
         now = (context.promotion_root / LEDGER_FILE).read_bytes()
     except OSError as error:
-        yield Finding(LEDGER_FILE, "ledger", False, str(error))
+        yield unreadable(LEDGER_FILE, "ledger", error)
         return
-    yield Finding(where, "its ledger is how today's begins", then is not None and now.startswith(then))
+    yield compare(where, "its ledger is how today's begins", then, None if then is None else now[: len(then)])
 
 
 def ledger_history_finding(context: AuditContext) -> Finding:
@@ -59,17 +59,20 @@ def ledger_history_finding(context: AuditContext) -> Finding:
         now = b""
     commits = context.repository.commits_of(path)
     lost = [sha for sha in commits if not now.startswith(context.repository.blob(sha, path) or b"")]
-    detail = f"entries committed in {lost[0][:12]} are gone (git show {lost[0][:12]}:./{path})" if lost else ""
-    return Finding(LEDGER_FILE, f"goes on from the ledgers of {len(commits)} commits", not lost, detail)
+    check = f"goes on from the ledgers of {len(commits)} commits"
+    if not lost:
+        return Finding(LEDGER_FILE, check, True)
+    expected = f"the entries committed in {lost[0][:12]} (git show {lost[0][:12]}:./{path})"
+    return fault(LEDGER_FILE, check, expected, "that they are gone")
 
 
 def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, context: AuditContext) -> Iterator[Finding]:
     """Check the commit that carries a promotion's evidence."""
     repository = context.repository
-    cut_off = "history is cut off here (git fetch --unshallow)"
     commits = repository.commits_with_trailer("Evolve-Evidence", evidence_sha256)
     if not commits:
-        yield Finding("git", f"commit of {name}", False, cut_off if repository.shallow else "no commit carries it")
+        found = CUT_OFF if repository.shallow else "that no commit carries it"
+        yield fault("git", f"commit of {name}", f"one with Evolve-Evidence: {evidence_sha256}", found)
         return
     commit = commits[-1]
     where = f"git {commit.sha[:12]}"
@@ -87,7 +90,7 @@ def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, conte
     yield from _skill_findings(where, commit.sha, promotion, Role.CANDIDATE, repository)
     yield from _rule_findings(where, promotion, commit.sha, context)
     if repository.shallow and not repository.has_parent(commit.sha):
-        yield Finding(where, "parent of the commit", False, cut_off)
+        yield fault(where, "parent of the commit", "a commit", CUT_OFF)
         return
     for path, file in touched.items():
         yield compare(where, f"{path} before", file.before, _blob_digest(repository, f"{commit.sha}^", path))

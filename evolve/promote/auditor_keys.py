@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evolve.errors import EvolveError, InputError
 from evolve.promote.attest import envelopes
-from evolve.promote.findings import Finding
+from evolve.promote.findings import Finding, fault, unreadable
 from evolve.promote.keys import repository_of
 from evolve.promote.signed import attestations_in, read_envelope
 from evolve.promote.signing import signers
@@ -75,13 +75,13 @@ def auditor_findings(
         try:
             envelope = read_envelope(folder / file)
         except EvolveError as error:
-            yield Finding(where, BY_THE_AUDITORS_KEYS, False, error.message)
+            yield unreadable(where, BY_THE_AUDITORS_KEYS, error)
             continue
         found = signers(envelope, keys)
+        wanted = f"one of {', '.join(sorted(keys))}"
         if envelope.payload != expected[file].payload:
-            yield Finding(where, BY_THE_AUDITORS_KEYS, False, "what was signed is something else")
+            yield fault(where, BY_THE_AUDITORS_KEYS, wanted, "a statement of something else")
         elif found.trusted:
             yield Finding(where, BY_THE_AUDITORS_KEYS, True, f"by {', '.join(found.trusted)}")
         else:
-            detail = f"by {', '.join(found.others)} alone" if found.others else "nobody signed it"
-            yield Finding(where, BY_THE_AUDITORS_KEYS, False, detail)
+            yield fault(where, BY_THE_AUDITORS_KEYS, wanted, ", ".join(found.others) or "no signature")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import tempfile
 from collections.abc import Collection, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault, InputError
+from evolve.promote.index_lock import refuse_locked
 from evolve.snapshot import FileEntry, Snapshot
 
 FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
@@ -52,9 +54,10 @@ class Repository:
             return str(self._git.execute(["git", *arguments], stdout_as_string=True))
         except self._errors as error:
             text = str(getattr(error, "stderr", error)).strip().removeprefix("stderr:").strip(" '\n")
-            hint = "remove .git/index.lock, if no other git process runs" if "index.lock" in text else None
+            if "index.lock" in text:
+                self.check_unlocked()
             name = next((one for one in arguments if re.fullmatch(r"[a-z]+(-[a-z]+)*", one)), arguments[0])
-            raise EnvironmentFault(f"git {name}: {text or 'refused'}", hint=hint, code="git-failed") from error
+            raise EnvironmentFault(f"git {name}: {text or 'refused'}", code="git-failed") from error
 
     def head(self) -> str | None:
         """Return the commit that HEAD names; ``None`` before the first commit."""
@@ -104,13 +107,10 @@ class Repository:
         """Refuse to go on while git's index is locked: its process may live on when ours was killed.
 
         Raises:
-            EnvironmentFault: The lock and the remedy are named.
+            EnvironmentFault: The lock, its age and the remedy are named.
 
         """
-        path = self.root / self._call("rev-parse", "--git-path", "index.lock")
-        if path.exists():
-            hint = f"wait for git to end; if no git process runs here: rm {path}"
-            raise EnvironmentFault(f"{path}: git is at work here", hint=hint, code="git-busy")
+        refuse_locked(self.root / self._call("rev-parse", "--git-path", "index.lock"))
 
     def back_to(self, head: str | None, branch: str | None, new_branch: str | None) -> None:
         """Go back to a head and a branch after a commit that must not stand; files on disk are left alone."""
@@ -153,15 +153,23 @@ class Repository:
 
     def trailers(self, sha: str) -> dict[str, str]:
         """Return the trailers of ours that a commit carries."""
-        return _trailers(self._call("show", "--no-patch", "--format=%B", sha))
+        return _trailers(self.message(sha))
 
     def in_history(self, sha: str) -> bool:
         """Whether HEAD goes on from a commit."""
-        return self._quietly("merge-base", "--is-ancestor", sha, "HEAD") is not None
+        return self.goes_on_from("HEAD", sha)
+
+    def goes_on_from(self, later: str, earlier: str) -> bool:
+        """Whether a commit goes on from another, or is it."""
+        return self._quietly("merge-base", "--is-ancestor", earlier, later) is not None
 
     def executable(self, revision: str, path: str) -> bool:
         """Whether a file may be executed at a revision."""
-        return self._call("--literal-pathspecs", "ls-tree", revision, "--", path).startswith("100755")
+        return self.mode(revision, path) == "100755"
+
+    def mode(self, revision: str, path: str) -> str | None:
+        """Return what git takes a path for at a revision, as ``100644``; ``None`` when it is not there."""
+        return (self._quietly("--literal-pathspecs", "ls-tree", revision, "--", path) or "").partition(" ")[0] or None
 
     def remote(self, branch: str | None) -> str | None:
         """Return the remote to push to: the branch's own, else ``origin``, else the only one."""
@@ -222,13 +230,8 @@ class Repository:
     def blob(self, revision: str, path: str) -> bytes | None:
         """Return a file's bytes at a revision; ``None`` when it is not there."""
         try:
-            return bytes(
-                self._git.execute(
-                    ["git", "cat-file", "blob", f"{revision}:./{path}"],
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                )
-            )
+            command = ["git", "cat-file", "blob", f"{revision}:./{path}"]
+            return bytes(self._git.execute(command, stdout_as_string=False, strip_newline_in_stdout=False))
         except self._errors:
             return None
 
@@ -239,13 +242,20 @@ class Repository:
         return self._call("--literal-pathspecs", "log", "--full-history", "--format=%H", "HEAD", "--", path).split()
 
     def changed_in(self, sha: str) -> set[str]:
-        """Return the paths that a commit changed, relative to the workspace."""
-        text = self._call("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", "--relative", "--root", sha)
-        return {name for name in text.split("\0") if name}
+        """Return the paths that a commit changed against its first parent, relative to the workspace.
+
+        Those outside of the workspace begin with ``..``.
+        """
+        revisions = [sha] if self.parent(sha) is None else [f"{sha}^", sha]
+        text = self._call(
+            "diff-tree", "--no-commit-id", "--name-only", "-r", "-z", "--no-renames", "--root", *revisions
+        )
+        prefix = self._call("rev-parse", "--show-prefix")
+        return {posixpath.relpath(name, prefix or ".") for name in text.split("\0") if name}
 
     def commits_with_trailer(self, key: str, value: str) -> list[Commit]:
         """Return the commits reachable from any ref that carry a trailer of ours."""
-        text = self._call("log", "--all", "--format=%H%x00%B%x01", f"--grep=^{key}: {value}$")
+        text = self._call("log", "--all", "--format=%H%x00%B%x01", "--basic-regexp", f"--grep=^{key}: {value}$")
         commits = []
         for entry in text.split("\x01"):
             sha, _, message = entry.strip().partition("\0")
@@ -261,14 +271,37 @@ class Repository:
             InputError: There is no such revision.
 
         """
-        try:
-            start = self._call("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        except EnvironmentFault as error:
-            raise InputError(
-                f"--since: no revision {revision!r}", hint="git log --oneline", code="no-revision"
-            ) from error
-        text = self._call("log", "--format=%B", f"{start}..HEAD")
+        text = self._call("log", "--format=%B", f"{self._start(revision)}..HEAD")
         return set(re.findall(rf"^{re.escape(key)}: (\S+)$", text, re.MULTILINE))
+
+    def _start(self, revision: str) -> str:
+        try:
+            return self._call("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        except EnvironmentFault as error:
+            text = f"--since: no revision {revision!r}"
+            raise InputError(text, hint="git log --oneline", code="no-revision") from error
+
+    def carriers(self, key: str, since: str | None = None) -> dict[str, list[str]]:
+        """Return the commits of this history, or of what came after a revision, that carry a trailer, oldest first.
+
+        Raises:
+            InputError: There is no such revision.
+
+        """
+        if self.head() is None:
+            return {}
+        revisions = "HEAD" if since is None else f"{self._start(since)}..HEAD"
+        text = self._call("log", "-z", "--reverse", "--topo-order", "--format=%H%n%B", revisions)
+        found = {}
+        for entry in text.split("\0"):
+            sha, _, message = entry.partition("\n")
+            if values := re.findall(rf"^{re.escape(key)}:[ \t]*(.*?)\s*$", message, re.MULTILINE):
+                found[sha.strip()] = values
+        return found
+
+    def message(self, sha: str) -> str:
+        """Return a commit's message."""
+        return self._call("show", "--no-patch", "--format=%B", sha)
 
     def day_of(self, sha: str) -> str:
         """Return the day on which a commit was made, as YYYY-MM-DD."""

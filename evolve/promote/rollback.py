@@ -84,6 +84,12 @@ def rolled_back(repository: Repository, commit: str) -> str | None:
     return next((found.sha for found in commits if repository.in_history(found.sha)), None)
 
 
+def reason_of(message: str) -> str | None:
+    """Return the reason that the message of a rollback gives."""
+    found = re.search(r"^Reason: (.+)$", message, re.MULTILINE)
+    return one_line(found[1]) if found else None
+
+
 def roll_back(promoted: Promoted, target: Target, reason: str, *, step: Step = no_step) -> str:
     """Commit the inverse of a promotion; returns the commit.
 

@@ -33,8 +33,8 @@ class Signatories:
 
 def signatories(evidence: Evidence) -> Signatories:
     """Return who signed evidence, by the keys that the policy in force trusts."""
-    demanded, fault = demand_in_force(evidence.folder)
-    faults = (f"{POLICY_FILE}: {fault}",) if fault else ()
+    demanded, why_not = demand_in_force(evidence.folder)
+    faults = (f"{POLICY_FILE}: {why_not.message}",) if why_not is not None else ()
     try:
         envelope = read_envelope(evidence.folder / ATTESTATION_FILE)
     except EvolveError as error:

@@ -9,7 +9,7 @@ from evolve.errors import EvidenceFault, EvolveError, InputError
 from evolve.files import write_atomic
 from evolve.promote.attest import ATTESTATION_FILE, TEST_RESULT_FILE, envelopes
 from evolve.promote.evidence import Evidence
-from evolve.promote.findings import Finding
+from evolve.promote.findings import Finding, compare, fault, judge, unreadable
 from evolve.promote.keys import SigningKey
 from evolve.promote.signing import Signers, sign, signers
 from evolve.records.base import parse_json, read_text, read_yaml
@@ -46,12 +46,12 @@ def attestations_in(folder: Path) -> tuple[str, ...]:
     return tuple(name for name in (ATTESTATION_FILE, TEST_RESULT_FILE) if name not in absent)
 
 
-def demand_in_force(folder: Path) -> tuple[Signatures, str]:
+def demand_in_force(folder: Path) -> tuple[Signatures, EvolveError | None]:
     """Return what the policy in force demands of evidence; one that cannot be read trusts nobody, and why is said."""
     try:
-        return read_yaml(Policy, folder.parent.parent / POLICY_FILE).signatures, ""
+        return read_yaml(Policy, folder.parent.parent / POLICY_FILE).signatures, None
     except EvolveError as error:
-        return Signatures(), error.message
+        return Signatures(), error
 
 
 def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_sha256: str) -> Iterator[Finding]:
@@ -60,19 +60,19 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
     Both the policy in force and the one that was decided under may demand signatures: an earlier policy is no way
     around today's, nor the other way round.
     """
-    in_force, fault = demand_in_force(folder)
-    if fault:
-        yield Finding(POLICY_FILE, "policy in force", False, fault)
+    in_force, why_not = demand_in_force(folder)
+    if why_not is not None:
+        yield unreadable(POLICY_FILE, "policy in force", why_not)
     expected = envelopes(promotion, promotion_sha256)
     for file in attestations_in(folder):
         where = f"{name}/{file}"
         try:
             envelope = read_envelope(folder / file)
         except EvolveError as error:
-            yield Finding(where, "attestation", False, error.message)
+            yield unreadable(where, "attestation", error)
             continue
-        binds = envelope.payload == expected[file].payload
-        yield Finding(where, "binds promotion.json, rows and overlay", binds)
+        statements = (expected[file].payload, envelope.payload)
+        yield compare(where, "binds promotion.json, rows and overlay", *statements)
         found = signers(envelope, in_force.keys)
         required = max(in_force.required, promotion.policy.signatures.required)
         # one file's signers are told, and that there are none is told by the fault where some are demanded
@@ -83,8 +83,9 @@ def signature_findings(folder: Path, name: str, promotion: Promotion, promotion_
 
 
 def _signer_findings(where: str, found: Signers, *, noted: bool) -> Iterator[Finding]:
-    for check, detail in found.faults:
-        yield Finding(where, check, False, detail)
+    for check, _ in found.faults:
+        expected = "one by a trusted key, or by the one that its key id spells out"
+        yield fault(where, check, expected, "an invalid one")
     for check, detail in found.notes if noted else ():
         yield Finding(where, check, True, detail)
 
@@ -94,7 +95,7 @@ def _enough(where: str, envelope: Envelope, found: Signers, in_force: Signatures
     counts.append((then.required, len(signers(envelope, then.keys).trusted), "the policy that was decided under"))
     short = [(wanted, have, policy) for wanted, have, policy in counts if have < wanted]
     detail = "; ".join(f"{have} of the {wanted} that {policy} requires" for wanted, have, policy in short)
-    return Finding(where, ENOUGH, not short, detail)
+    return judge(where, ENOUGH, not short, str(max(wanted for wanted, _, _ in counts)), detail)
 
 
 def check_signed(evidence: Evidence, demanded: Signatures) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evolve.promote.keys import SigningKey
 from evolve.records.envelope import MAX_SIGNATURES, Envelope, EnvelopeSignature
-from evolve.records.public_key import ED25519_BYTES, public_key_bytes, public_key_text
+from evolve.records.public_key import ED25519_BYTES, is_of_small_order, public_key_bytes, public_key_text
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _hinted(keyid: str) -> tuple[str, ...]:
         data = bytes.fromhex(keyid)
     except ValueError:
         return ()
-    return (public_key_text(data),) if len(data) == ED25519_BYTES else ()
+    return (public_key_text(data),) if len(data) == ED25519_BYTES and not is_of_small_order(data) else ()
 
 
 def signers(envelope: Envelope, trusted: Collection[str]) -> Signers:

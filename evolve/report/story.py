@@ -16,11 +16,21 @@ FEWEST_ODDS = 2
 
 
 @dataclass(frozen=True)
+class TakenBack:
+    """The commit that took a promotion back, its day, and the reason that it gives."""
+
+    commit: str
+    day: str
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class Standing:
-    """Where a promotion stands in history: its commit and its day, if it was committed."""
+    """Where a promotion stands in history: its commit and its day, if it was committed, and what took it back."""
 
     commit: str | None = None
     day: str | None = None
+    taken_back: TakenBack | None = None
 
 
 def story(
@@ -45,6 +55,7 @@ def story(
         "story.md.j2",
         promotion=promotion,
         what_became=_what_became(evidence, standing),
+        taken_back=standing.taken_back,
         parents=", ".join(parents) if parents else "nothing that is named",
         added=sum(line.startswith("+") and not line.startswith("+++") for line in lines),
         removed=sum(line.startswith("-") and not line.startswith("---") for line in lines),
@@ -66,7 +77,9 @@ def story(
 
 def _what_became(evidence: Evidence, standing: Standing) -> str:
     if standing.commit is not None:
-        return f"promoted on {standing.day}, in commit {standing.commit[:12]}"
+        back = standing.taken_back
+        promoted = f"promoted on {standing.day}, in commit {standing.commit[:12]}"
+        return f"{promoted}; rolled back on {back.day}, in commit {back.commit[:12]}" if back else promoted
     return {
         Outcome.PROMOTE: "proven, and not promoted here",
         Outcome.KEEP_INCUMBENT: "not promoted, as it did not pass the gate",

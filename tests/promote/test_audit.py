@@ -248,7 +248,7 @@ def test_a_reused_row_that_its_sweep_did_not_measure_is_found(measured: Measured
     assert reuse is not None
     rows[index] = rows[index].model_copy(update={"reused": reuse.model_copy(update={"row_sha256": "0" * 64})})
     (second / "rows.jsonl").write_bytes(jsonl_bytes(rows))
-    assert any("did not measure it" in fault for fault in faults(measured))
+    assert any("did not measure" in fault for fault in faults(measured))
 
 
 @pytest.mark.parametrize("change", [{"spent": 0.01}, {"at": "2026-01-02T03:04:05Z"}, {"alpha": 0.04}, {"texts": 2}])

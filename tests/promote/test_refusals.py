@@ -68,6 +68,12 @@ def unexpected(measured: Measured) -> object:
     return attempt(measured, with_promotion(measured, base_files=bases))
 
 
+def other_candidate(measured: Measured) -> object:
+    arms = measured.evidence().promotion.arms
+    forged = [arm.model_copy(update={"skills": {"bracket": "0" * 64}}) if arm.overlay_sha256 else arm for arm in arms]
+    return attempt(measured, with_promotion(measured, arms=tuple(forged)))
+
+
 def without_checks(change: Callable[[Measured], object]) -> Trigger:
     def trigger(measured: Measured, patch: pytest.MonkeyPatch) -> object:
         patch.setattr(apply, "check_promotable", lambda *_, **__: None)
@@ -180,6 +186,8 @@ TRIGGERS: dict[str, Trigger] = {
     "base-missing": lambda m, _: gone_skill(m),
     "base-unexpected": without_checks(unexpected),
     "base-changed": after(written("skills/bracket/SKILL.md", "x"), attempt),
+    "mirrors-changed": without_checks(lambda m: attempt(m, with_promotion(m, folders=("skills/bracket", "a/bracket")))),
+    "candidate-differs": without_checks(other_candidate),
     "link": lambda m, _: linked(m),
     "not-a-file": lambda m, _: a_folder(m),
     "write-unverified": lambda m, _: interfering("verify")(m),

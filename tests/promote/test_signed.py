@@ -136,7 +136,7 @@ def test_a_forgery_that_fits_together_is_found_when_it_was_signed(
     forge(measured)
     code, out = audit(evolve)
     assert code == 4
-    assert "attestation.json: signature 1: invalid" in out
+    assert "attestation.json: signature 1: expected" in out
     assert refused(measured, evolve) == "bad-signature"
 
 

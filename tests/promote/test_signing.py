@@ -16,7 +16,8 @@ from evolve.errors import InputError
 from evolve.promote.keys import SigningKey
 from evolve.promote.signing import Signers, sign, signers
 from evolve.records.base import parse_json
-from evolve.records.envelope import MAX_SIGNATURES, Envelope
+from evolve.records.envelope import MAX_SIGNATURES, Envelope, EnvelopeSignature
+from evolve.records.public_key import _SMALL_ORDER, public_key_bytes, public_key_text
 
 
 def make_key(seed: int) -> SigningKey:
@@ -117,3 +118,35 @@ def test_an_envelope_is_written_one_way(change: dict[str, object]) -> None:
     data = json.dumps({**SIGNED.json_value(), **change}).encode()
     with pytest.raises(InputError, match=r"attestation\.json"):
         parse_json(Envelope, data, "attestation.json")
+
+
+@pytest.mark.parametrize("point", sorted(_SMALL_ORDER))
+@pytest.mark.parametrize("sign_bit", [0, 0x80])
+def test_a_key_under_which_anybody_can_sign_is_none(point: bytes, sign_bit: int) -> None:
+    """Signatures of nothing but zeros and ones are taken for such a key's, for one message in eight at the least."""
+    data = point[:-1] + bytes([point[-1] | sign_bit])
+    with pytest.raises(ValueError, match="anybody can sign"):
+        public_key_bytes(public_key_text(data))
+    for number in range(64):
+        for start in (0, 1):
+            sig = base64.b64encode(bytes([start]) + bytes(63)).decode()
+            forged = EnvelopeSignature(keyid=data.hex(), sig=sig)
+            envelope = Envelope.around(str(number).encode()).model_copy(update={"signatures": (forged,)})
+            assert signers(envelope, []).invalid == (1,)
+
+
+def test_points_of_small_order_are_what_they_are_said_to_be() -> None:
+    """Each has, times eight, no more than the neutral element: the verifier takes a signature that nobody made."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    taken = set()
+    for point in _SMALL_ORDER:
+        for number in range(200):
+            try:
+                Ed25519PublicKey.from_public_bytes(point).verify(bytes([1]) + bytes(63), str(number).encode())
+            except (InvalidSignature, ValueError):
+                continue
+            taken.add(point)
+            break
+    assert taken == _SMALL_ORDER
