@@ -66,7 +66,7 @@ def command(
         raise InputError("--explain tells of one promotion", hint="evolve audit PROMOTION --explain", code="usage")
     workspace = here()
     trusted = tuple(dict.fromkeys(read_public_key(key, workspace.root) for key in keys))
-    context, chain = open_audit(workspace.promotion, workspace.spec.corpus, Repository(workspace.root))
+    context, chain = open_audit(workspace, Repository(workspace.root))
     context = replace(context, auditor_keys=trusted)
     folder = None
     if since is not None:

@@ -51,6 +51,7 @@ def command(
     from evolve.overlays import read_overlay, validate_overlay
     from evolve.promote.confirm import Confirmation
     from evolve.promote.evidence import unusable_arms
+    from evolve.promote.lineage import check_parents
 
     reused = False if no_reuse else reuse == "auto" or reuse
     workspace = settled_here()
@@ -59,6 +60,7 @@ def command(
     incumbent = workspace.skill(frozen.skill)
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay), bench.policy.leaks)
+        check_parents(frozen, incumbent, workspace, str(overlay))
         wanted = tuple(dict.fromkeys((*bench.arms.rivals(incumbent, bench.progress.note), *rivals)))
         confirmation = Confirmation(bench, incumbent, frozen, wanted)
         if plan_only:

@@ -13,7 +13,7 @@ from evolve.generation.loop import GenerationLoop, report_path
 from evolve.generation.reflecting import check_proposer
 from evolve.generation.state import GenerationState
 from evolve.overlays import FrozenOverlay, overlay_diff
-from evolve.promote.apply import frozen_overlay
+from evolve.promote.checks import frozen_overlay
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
 from evolve.report.markdown import generation_report, money

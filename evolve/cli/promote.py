@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evolve.cli.opening import here
-from evolve.cli.output import emit, json_option
+from evolve.cli.output import emit, json_option, say
 from evolve.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,12 +70,28 @@ def command(
         _show(evidence, target, corpus, as_json=as_json)
         return
     commit = promote(evidence, target, corpus)
+    noted = _noted(target, evidence)
     where = f" on {repository.branch() or 'a detached HEAD'}"
-    told = f"promoted: {commit}{where}\ncheck it with: evolve audit --all"
+    told = f"promoted: {commit}{where}\n"
+    told += f"where it comes from: {noted}\n" if noted is not None else ""
+    told += "check it with: evolve audit --all"
     if remote is None:
         emit({"commit": commit}, told, as_json=as_json)
         return
     _offer(evidence, target, remote, base, commit, as_json=as_json)
+
+
+def _noted(target: Target, evidence: Evidence) -> str | None:
+    from evolve.errors import EnvironmentFault
+    from evolve.promote.apply import note_lineage
+
+    try:
+        return note_lineage(target, evidence.promotion)
+    except EnvironmentFault as error:
+        folder = target.workspace.spec.overlays
+        say(f"note: it was promoted, and what it comes from is in no commit yet: {error.message}", err=True)
+        say(f"  try: commit {folder}/, so that a clone can look its lineage up", err=True)
+        return None
 
 
 def _evidence(workspace: Workspace, candidate: str) -> Evidence:
@@ -103,7 +119,7 @@ def _recover(target: Target, *, as_json: bool) -> None:
 
 def _show(evidence: Evidence, target: Target, corpus: Corpus, *, as_json: bool) -> None:
     from evolve.overlays import overlay_diff
-    from evolve.promote.apply import check_all
+    from evolve.promote.checks import check_all
     from evolve.promote.recovery import refuse_unfinished
 
     refuse_unfinished(target.workspace)

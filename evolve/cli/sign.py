@@ -39,7 +39,7 @@ def command(evidence: str, key_file: Path | None, as_json: bool) -> None:
         hint = f"--key FILE, or set {KEY_FILE_VARIABLE}; evolve key new makes one"
         raise InputError("no key to sign with", hint=hint, code="no-key")
     with writer_lock(workspace.locks / "promote.lock", "a promotion"):
-        context, chain = open_audit(workspace.promotion, workspace.spec.corpus, Repository(workspace.root))
+        context, chain = open_audit(workspace, Repository(workspace.root))
         findings = [chain, *audit_evidence(folder, context)]
         fault = next((one for one in findings if not one.holds and one.check != ENOUGH), None)
         if fault is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from evolve.gate.metrics import counted
 from evolve.promote.target import Target, check_branch
 from evolve.promote.transaction import promotion_lock
-from evolve.propose.archive import ARCHIVE_FILE, LEARNINGS_FILE, read_archive
+from evolve.propose.archive import read_archive
+from evolve.records.archive import ARCHIVE_FILE, LEARNINGS_FILE
 from evolve.records.generation import Generation
 
 

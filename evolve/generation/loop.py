@@ -26,13 +26,8 @@ from evolve.generation.screen import Standing, cost_ratio, finalist, tally
 from evolve.generation.search import carried_out, search_path, settings_of
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
-from evolve.promote.apply import (
-    check_committed,
-    check_promotable,
-    check_rules_committed,
-    promote,
-    record,
-)
+from evolve.promote.apply import promote, record
+from evolve.promote.checks import check_committed, check_promotable, check_rules_committed
 from evolve.promote.confirm import Confirmation
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.foresee import next_look_hopeless

@@ -26,6 +26,7 @@ from evolve.promote.evidence import (
 )
 from evolve.promote.findings import NOTHING, Finding, compare, fault, judge, unreadable
 from evolve.promote.git import Repository
+from evolve.promote.lineage import lineage_finding
 from evolve.promote.signed import optional_files, signature_findings
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import parse_json
@@ -34,6 +35,7 @@ from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion, Spend
 from evolve.records.row import Row
 from evolve.snapshot import Snapshot
+from evolve.workspace import Workspace
 
 
 class _Broken(Exception):
@@ -237,6 +239,8 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
         evidence_sha256 = sha256_bytes(data)
         findings.extend(_binding_findings(folder, name, promotion, data))
         findings.extend(auditor_findings(folder, name, promotion, evidence_sha256, context.auditor_keys))
+        roots = context.workspace.spec.skill_roots
+        findings.append(lineage_finding(f"{name}/{PROMOTION_FILE}", promotion, roots, lambda: context.ancestry))
         findings.extend(_ledger_findings(name, promotion, evidence_sha256, context.entries))
         if ledger.find_entry(context.entries, "promotion", promotion.sweep) is not None:
             findings.extend(commit_findings(name, promotion, evidence_sha256, context))
@@ -247,15 +251,15 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
     return findings
 
 
-def open_audit(promotion_root: Path, corpus: str, repository: Repository) -> tuple[AuditContext, Finding]:
+def open_audit(workspace: Workspace, repository: Repository) -> tuple[AuditContext, Finding]:
     """Read the ledger and which rows each evidence folder measured; the finding is about the ledger's chain."""
-    entries, chain = audit_ledger(promotion_root)
+    entries, chain = audit_ledger(workspace.promotion)
     measured: dict[str, frozenset[str]] = {}
-    for path in sorted(promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+    for path in sorted(workspace.promotion.glob(f"*/*/{PROMOTION_FILE}")):
         with contextlib.suppress(EvolveError, OSError):
             promotion = parse_json(Promotion, path.read_bytes(), str(path))
             measured[promotion.sweep] = frozenset((*promotion.row_sha256, *promotion.surplus_sha256))
-    return AuditContext(promotion_root, corpus, repository, entries, measured), chain
+    return AuditContext(workspace, repository, entries, measured), chain
 
 
 def audit_all(context: AuditContext) -> list[Finding]:

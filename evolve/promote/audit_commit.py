@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from evolve.corpus.loading import sealed_digest, task_of
@@ -13,30 +14,45 @@ from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER
 from evolve.promote.findings import CUT_OFF, Finding, compare, fault, unreadable
 from evolve.promote.git import Repository
 from evolve.promote.ledger import LEDGER_FILE
+from evolve.promote.lineage import Ancestry, read_ancestry
 from evolve.promote.touched import touched_files
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
 from evolve.records.policy import Policy
 from evolve.records.promotion import Promotion
-from evolve.workspace import POLICY_FILE
+from evolve.workspace import POLICY_FILE, Workspace
 
 
 @dataclass(frozen=True)
 class AuditContext:
     """What an audit looks at: the workspace's folders, its history, its ledger, and which sweep measured what."""
 
-    promotion_root: Path
-    corpus: str
+    workspace: Workspace
     repository: Repository
     entries: tuple[LedgerEntry, ...]
     measured: Mapping[str, frozenset[str]]
     auditor_keys: tuple[str, ...] = ()
 
     @property
+    def promotion_root(self) -> Path:
+        """The promotion folder."""
+        return self.workspace.promotion
+
+    @property
+    def corpus(self) -> str:
+        """The corpus, relative to the workspace."""
+        return self.workspace.spec.corpus
+
+    @property
     def prefix(self) -> str:
         """The promotion folder, relative to the workspace."""
-        return self.promotion_root.relative_to(self.repository.root).as_posix()
+        return self.workspace.spec.promotion
+
+    @cached_property
+    def ancestry(self) -> Ancestry:
+        """What overlays can come from here."""
+        return read_ancestry(self.workspace, self.repository)
 
 
 def _ledger_findings(where: str, sha: str, context: AuditContext) -> Iterator[Finding]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
-import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.errors import EnvironmentFault, InputError
+from evolve.promote.git_tree import read_listed
 from evolve.promote.index_lock import refuse_locked
-from evolve.snapshot import FileEntry, Snapshot
+from evolve.snapshot import Snapshot
 
 FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
 
@@ -194,32 +193,7 @@ class Repository:
         What git's attributes say of exports does not count. A link or a submodule is never equal to a file.
         """
         listed = self._quietly("--literal-pathspecs", "ls-tree", "-r", "-z", revision, "--", f"{folder}/") or ""
-        entries = [line.partition("\t") for line in listed.split("\0") if line]
-        facts = {path: told.split(" ") for told, _, path in entries}
-        held = self._blobs({sha for _, kind, sha in facts.values() if kind == "blob"})
-        files = {}
-        for path, (mode, _, sha) in facts.items():
-            plain = mode in ("100644", "100755")
-            content = held.get(sha, sha.encode())
-            files[path] = FileEntry(content if plain else b"\0" + mode.encode() + content, mode == "100755")
-        return Snapshot(files).below(folder)
-
-    def _blobs(self, names: Collection[str]) -> dict[str, bytes]:
-        """Return the contents of blobs by their names, by one process for all."""
-        if not names:
-            return {}
-        with tempfile.TemporaryFile() as asked:
-            asked.write("\n".join(names).encode() + b"\n")
-            asked.seek(0)
-            told = self._git.execute(
-                ["git", "cat-file", "--batch"], istream=asked, stdout_as_string=False, strip_newline_in_stdout=False
-            )
-        answer = io.BytesIO(bytes(told))
-        found = {}
-        while header := answer.readline().decode("ascii").split():
-            found[header[0]] = answer.read(int(header[2]))
-            answer.read(1)
-        return found
+        return read_listed(self._git, listed).below(folder)
 
     def _has_identity(self) -> bool:
         try:

@@ -13,13 +13,12 @@ from evolve.errors import InputError
 from evolve.files import write_atomic, writer_lock
 from evolve.overlays import FrozenOverlay, apply_overlay
 from evolve.propose.edits import Edit, edits_of
-from evolve.records.archive import ArchiveEntry, Learning
+from evolve.records.archive import ARCHIVE_FILE, LEARNINGS_FILE, ArchiveEntry, Learning
 from evolve.records.base import jsonl_bytes, read_jsonl
 from evolve.records.search import OperatorState
 from evolve.skills import Skill
 from evolve.workspace import Workspace
 
-ARCHIVE_FILE, LEARNINGS_FILE = "archive.jsonl", "learnings.jsonl"
 LOCK_WAIT_S = 10.0
 NEARLY_THE_SAME = 0.95
 """Share of words in the same order from which two changes are taken for one."""
@@ -53,7 +52,7 @@ def _read(kind: type[E], path: Path) -> tuple[E, ...]:
     try:
         return tuple(read_jsonl(kind, path)) if path.exists() else ()
     except InputError as error:
-        hint = "take the line out, or restore the file as it was committed; nothing else depends on it"
+        hint = "take the line out, or restore the file as it was committed; audits look lineages up in it"
         raise InputError(error.message, hint=error.hint or hint, code=error.code) from error
 
 

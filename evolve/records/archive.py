@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from evolve.records.base import Digest, Identifier, Record, Timestamp
 
+ARCHIVE_FILE, LEARNINGS_FILE = "archive.jsonl", "learnings.jsonl"
 ARCHIVE_SCHEMA: Final = "evolve/archive@1"
 LEARNING_SCHEMA: Final = "evolve/learning@1"
 

@@ -40,7 +40,7 @@ def refusal(measured: Measured, evidence: Evidence | None = None) -> str:
 
 
 def test_what_no_canary_vouches_for_is_not_promoted(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evolve.promote.apply.unvouched_arms", lambda *_: {"incumbent": "no canary vouches for them"})
+    monkeypatch.setattr("evolve.promote.checks.unvouched_arms", lambda *_: {"incumbent": "no canary vouches for them"})
     assert refusal(measured) == "unvouched"
 
 

@@ -15,6 +15,7 @@ from evolve.promote.evidence import read_evidence
 from evolve.promote.git import Repository
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import ErrorKind
+from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 from tests.worlds import git
@@ -27,7 +28,7 @@ def promoted(measured: Measured, evolve: CommandLine) -> Measured:
 
 
 def faults(measured: Measured) -> list[str]:
-    context, chain = open_audit(measured.root / "promotion", "corpus", Repository(measured.root))
+    context, chain = open_audit(find_workspace(measured.root), Repository(measured.root))
     findings = [chain, *audit_all(context)]
     return [f"{finding.file}: {finding.check}: {finding.detail}" for finding in findings if not finding.holds]
 

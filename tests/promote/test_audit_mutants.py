@@ -13,6 +13,7 @@ import pytest
 from evolve.promote.audit import audit_all, open_audit
 from evolve.promote.git import Repository
 from evolve.snapshot import Snapshot
+from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 
@@ -124,7 +125,7 @@ def test_every_mutant_of_every_file_of_a_promotion_is_found(promoted: Measured, 
     repository = KnownHistory(promoted.root)
 
     def faults() -> int:
-        context, chain = open_audit(promoted.root / "promotion", "corpus", repository)
+        context, chain = open_audit(find_workspace(promoted.root), repository)
         return sum(not finding.holds for finding in [chain, *audit_all(context)])
 
     assert faults() == 0

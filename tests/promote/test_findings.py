@@ -18,6 +18,7 @@ from evolve.digest import canonical_json
 from evolve.errors import InputError
 from evolve.promote.audit import audit_all, open_audit
 from evolve.promote.findings import Finding, compare, fault, judge, unreadable
+from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 from tests.promote.test_audit_mutants import (
@@ -137,7 +138,7 @@ def test_every_fault_of_every_mutant_names_its_file_its_field_what_was_expected_
     for path, after in mutants(promoted):
         before = path.read_bytes()
         path.unlink() if after is None else path.write_bytes(after)
-        context, chain = open_audit(promoted.root / "promotion", "corpus", repository)
+        context, chain = open_audit(find_workspace(promoted.root), repository)
         for one in [chain, *audit_all(context)]:
             if not one.holds:
                 assert one.file and one.check

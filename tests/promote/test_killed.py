@@ -84,7 +84,7 @@ def ledger_of(measured: Measured) -> str:
 
 def assert_audited(measured: Measured) -> None:
     workspace = find_workspace(measured.root)
-    context, chain = open_audit(workspace.promotion, workspace.spec.corpus, Repository(workspace.root))
+    context, chain = open_audit(workspace, Repository(workspace.root))
     assert [finding for finding in [chain, *audit_all(context)] if not finding.holds] == []
 
 

@@ -11,9 +11,11 @@ import pytest
 
 from evolve.errors import EnvironmentFault, EvolveError
 from evolve.files import write_atomic
-from evolve.promote import apply
+from evolve.overlays import FrozenOverlay, read_overlay
+from evolve.promote import checks
 from evolve.promote.evidence import PROMOTION_FILE, Evidence, read_evidence
 from evolve.promote.git import Repository
+from evolve.promote.lineage import check_parents
 from evolve.promote.pull_request import PullRequest, open_pull_request, remote_for
 from evolve.promote.recovery import BYTES_FOLDER, pending, recover, refuse_unfinished
 from evolve.promote.rollback import find_promoted, roll_back
@@ -24,8 +26,8 @@ from tests.promote.test_killed import job, killed_at, promoted, target_of
 from tests.worlds import git
 
 Trigger = Callable[[Measured, pytest.MonkeyPatch], object]
-SOURCES = ("apply", "target", "transaction", "recovery", "places", "rollback", "pull_request")
-PROMOTE = Path(apply.__file__).parent
+SOURCES = ("apply", "checks", "lineage", "target", "transaction", "recovery", "places", "rollback", "pull_request")
+PROMOTE = Path(checks.__file__).parent
 ELSEWHERE = {
     "wrong-look": "tests/promote/test_apply.py: numbered too low",
     "not-promotable": "tests/promote/test_apply.py: failed the gate",
@@ -74,9 +76,21 @@ def other_candidate(measured: Measured) -> object:
     return attempt(measured, with_promotion(measured, arms=tuple(forged)))
 
 
+def of_unknown_parents(measured: Measured) -> object:
+    workspace = find_workspace(measured.root)
+    overlay = read_overlay(measured.root / measured.overlay, {})
+    spec = overlay.spec.model_copy(update={"parents": ("0" * 64,)})
+    return check_parents(FrozenOverlay(spec, overlay.files), workspace.skill("bracket"), workspace, "overlay")
+
+
+def of_unknown_parents_measured(measured: Measured) -> object:
+    lineage = measured.evidence().promotion.lineage.model_copy(update={"parents": ("0" * 64,)})
+    return attempt(measured, with_promotion(measured, lineage=lineage))
+
+
 def without_checks(change: Callable[[Measured], object]) -> Trigger:
     def trigger(measured: Measured, patch: pytest.MonkeyPatch) -> object:
-        patch.setattr(apply, "check_promotable", lambda *_, **__: None)
+        patch.setattr(checks, "check_promotable", lambda *_, **__: None)
         return change(measured)
 
     return trigger
@@ -188,6 +202,8 @@ TRIGGERS: dict[str, Trigger] = {
     "base-changed": after(written("skills/bracket/SKILL.md", "x"), attempt),
     "mirrors-changed": without_checks(lambda m: attempt(m, with_promotion(m, folders=("skills/bracket", "a/bracket")))),
     "candidate-differs": without_checks(other_candidate),
+    "unknown-parent": lambda m, _: of_unknown_parents(m),
+    "lineage-unresolved": without_checks(of_unknown_parents_measured),
     "link": lambda m, _: linked(m),
     "not-a-file": lambda m, _: a_folder(m),
     "write-unverified": lambda m, _: interfering("verify")(m),
@@ -244,7 +260,7 @@ def test_a_forged_overlay_that_reaches_elsewhere_is_refused(
     measured: Measured, monkeypatch: pytest.MonkeyPatch, path: str, code: str
 ) -> None:
     """Even where rows, ledger and decision were forged to go with it."""
-    monkeypatch.setattr(apply, "check_promotable", lambda *_, **__: None)
+    monkeypatch.setattr(checks, "check_promotable", lambda *_, **__: None)
     file = measured.folder / "overlay" / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("evil\n")

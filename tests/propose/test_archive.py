@@ -26,7 +26,7 @@ from evolve.propose.archive import (
     read_learnings,
 )
 from evolve.propose.edits import Edit, edits_of
-from evolve.records.archive import ArchiveEntry, Learning
+from evolve.records.archive import ARCHIVE_FILE, LEARNINGS_FILE, ArchiveEntry, Learning
 from evolve.records.base import jsonl_bytes
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.skills import SKILL_FILE, Skill
@@ -63,7 +63,7 @@ def opened(workspace: Path) -> Workspace:
 def test_what_was_never_written_is_empty(opened: Workspace) -> None:
     assert read_archive(opened) == () and read_learnings(opened) == ()
     add_to_archive(opened, [], [])
-    assert not (opened.overlays / archive.ARCHIVE_FILE).exists()
+    assert not (opened.overlays / ARCHIVE_FILE).exists()
 
 
 def test_generations_add_to_what_is_there_in_order(opened: Workspace) -> None:
@@ -90,7 +90,7 @@ def test_a_generation_that_was_interrupted_between_the_two_files_gives_no_line_t
     add_to_archive(opened, [entry("g0000")], [learning("g0000")])
 
     def interrupted(path: Path, data: bytes) -> None:
-        if path.name == archive.LEARNINGS_FILE:
+        if path.name == LEARNINGS_FILE:
             raise KeyboardInterrupt
         write_atomic(path, data)
 
@@ -147,7 +147,7 @@ GOOD = jsonl_bytes([entry()]).decode()
     ],
 )
 def test_a_damaged_line_is_named_with_its_number_and_a_remedy(opened: Workspace, line: str, says: str) -> None:
-    path = opened.overlays / archive.ARCHIVE_FILE
+    path = opened.overlays / ARCHIVE_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{GOOD}{line}\n{GOOD}")
     with pytest.raises(InputError) as caught:
