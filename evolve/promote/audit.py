@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from evolve.gate.decide import decide
 from evolve.overlays import overlay_digest
 from evolve.promote import ledger
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
+from evolve.promote.audit_reuse import Measured, reuse_findings, time_findings
 from evolve.promote.audit_rollbacks import rollback_findings
 from evolve.promote.auditor_keys import auditor_findings
 from evolve.promote.evidence import (
@@ -28,7 +28,6 @@ from evolve.promote.findings import NOTHING, Finding, compare, fault, judge, unr
 from evolve.promote.git import Repository
 from evolve.promote.lineage import lineage_finding
 from evolve.promote.signed import optional_files, signature_findings
-from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import parse_json
 from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
@@ -93,7 +92,7 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
     yield compare(file, "position effect of cost", cost_position_effect(rows), promotion.cost_position_effect)
     yield from _identity_findings(file, promotion, rows)
-    yield from _reuse_findings(file, promotion, rows, context)
+    yield from reuse_findings(file, promotion, rows, context.measured)
 
 
 def _spend_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
@@ -141,26 +140,6 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
         yield compare(file, f"agent of the candidate beside {name}", own, beside)
 
 
-def _reuse_findings(file: str, promotion: Promotion, rows: list[Row], context: AuditContext) -> Iterator[Finding]:
-    reused = [row for row in rows if row.reused is not None]
-    yield compare(file, "reused rows", len(reused), promotion.reuse.reused_rows)
-    yield compare(file, "reused candidate rows", 0, sum(row.role is Role.CANDIDATE for row in reused))
-    by_cell = {(row.arm, row.identity.task, row.identity.run): row for row in rows}
-    for canary in promotion.reuse.canaries:
-        row = by_cell.get((canary.arm, canary.task, canary.run))
-        found = None if row is None or row.reused is not None else row.resolved
-        yield compare(file, f"canary {canary.task} run {canary.run}", canary.canary_resolved, found)
-    for row in reused:
-        known = context.measured.get(row.reused.sweep) if row.reused else None
-        if known is not None and row.reused is not None and row.reused.row_sha256 not in known:
-            check, expected = f"reused row of {row.identity.task}", f"a row that {row.reused.sweep} measured"
-            yield fault(file, check, expected, f"{row.reused.row_sha256}, which it did not measure")
-    unvouched = unvouched_arms(promotion, rows)
-    for arm in sorted({row.arm for row in reused}):
-        drifted = unvouched.get(arm, "")
-        yield judge(file, f"reuse of arm {arm}", arm not in unvouched, "canaries that vouch for it", drifted)
-
-
 def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes) -> Iterator[Finding]:
     canonical = sha256_bytes(promotion.canonical() + b"\n")
     yield compare(f"{name}/{PROMOTION_FILE}", "digest of its canonical form", canonical, sha256_bytes(data))
@@ -184,7 +163,7 @@ def _ledger_findings(
     name: str, promotion: Promotion, evidence_sha256: str, entries: tuple[LedgerEntry, ...]
 ) -> Iterator[Finding]:
     file = ledger.LEDGER_FILE
-    look = next((entry for entry in entries if entry.digest() == promotion.ledger.entry_sha256), None)
+    look = ledger.look_of(entries, promotion.ledger.entry_sha256)
     sweep = look.sweep if look is not None and look.entry == "look" else None
     yield compare(file, f"look of {name}", promotion.sweep, sweep)
     decision = ledger.find_entry(entries, "decision", promotion.sweep)
@@ -245,6 +224,8 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
         if ledger.find_entry(context.entries, "promotion", promotion.sweep) is not None:
             findings.extend(commit_findings(name, promotion, evidence_sha256, context))
         findings.extend(_row_findings(folder, name, promotion, rows))
+        look = ledger.look_of(context.entries, promotion.ledger.entry_sha256)
+        findings.extend(time_findings(f"{name}/{ROWS_FILE}", promotion, rows, look) if look is not None else ())
         findings.extend(_decision_findings(name, promotion, rows, context))
     except _Broken as broken:
         findings.append(broken.finding)
@@ -254,12 +235,7 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
 def open_audit(workspace: Workspace, repository: Repository) -> tuple[AuditContext, Finding]:
     """Read the ledger and which rows each evidence folder measured; the finding is about the ledger's chain."""
     entries, chain = audit_ledger(workspace.promotion)
-    measured: dict[str, frozenset[str]] = {}
-    for path in sorted(workspace.promotion.glob(f"*/*/{PROMOTION_FILE}")):
-        with contextlib.suppress(EvolveError, OSError):
-            promotion = parse_json(Promotion, path.read_bytes(), str(path))
-            measured[promotion.sweep] = frozenset((*promotion.row_sha256, *promotion.surplus_sha256))
-    return AuditContext(workspace, repository, entries, measured), chain
+    return AuditContext(workspace, repository, entries, Measured(workspace.promotion)), chain
 
 
 def audit_all(context: AuditContext) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from evolve.corpus.loading import sealed_digest, task_of
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
+from evolve.promote.audit_reuse import Measured
 from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER
 from evolve.promote.findings import CUT_OFF, Finding, compare, fault, unreadable
 from evolve.promote.git import Repository
@@ -31,7 +32,7 @@ class AuditContext:
     workspace: Workspace
     repository: Repository
     entries: tuple[LedgerEntry, ...]
-    measured: Mapping[str, frozenset[str]]
+    measured: Measured
     auditor_keys: tuple[str, ...] = ()
 
     @property

@@ -104,7 +104,7 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
         raise _refuse("sealed-changed", "the sealed tasks have changed since they were measured", "measure it again")
     entries = ledger.read_ledger(workspace.promotion)
     entry = ledger.find_entry(entries, "decision", promotion.sweep)
-    look = next((found for found in entries if found.digest() == promotion.ledger.entry_sha256), None)
+    look = ledger.look_of(entries, promotion.ledger.entry_sha256)
     if entry is None or look is None or entry.evidence_sha256 != evidence.promotion_sha256:
         raise _refuse("not-in-ledger", "the ledger does not know this evidence")
     granted = ledger.grant(entries[: look.seq], promotion.policy, look.skill, look.sealed_tasks, look.texts)

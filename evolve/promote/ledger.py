@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -162,6 +162,11 @@ def read_ledger(promotion: Path) -> tuple[LedgerEntry, ...]:
             raise EvidenceFault(f"{path}:{number + 1}: previous: the chain is broken here", code="ledger-chain")
         previous = entry.digest()
     return entries
+
+
+def look_of(entries: Iterable[LedgerEntry], digest: str) -> LedgerEntry | None:
+    """Return the entry with a digest, as evidence names its look."""
+    return next((entry for entry in entries if entry.digest() == digest), None)
 
 
 def find_entry(entries: tuple[LedgerEntry, ...], kind: str, sweep: str) -> LedgerEntry | None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from evolve.promote.evidence import read_evidence
 from evolve.promote.git import Repository
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import ErrorKind
+from evolve.records.row import Row
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
@@ -237,19 +239,59 @@ def test_a_shallow_clone_is_told_that_history_is_cut_off(
     assert "git fetch --unshallow" in lines[0]
 
 
-def test_a_reused_row_that_its_sweep_did_not_measure_is_found(measured: Measured, evolve: CommandLine) -> None:
+def other_source(row: Row) -> dict[str, object]:
+    assert row.reused is not None
+    return {"reused": row.reused.model_copy(update={"row_sha256": "0" * 64})}
+
+
+def other_outcome(row: Row) -> dict[str, object]:
+    return {"resolved": True, "kind": None}
+
+
+def other_cost(row: Row) -> dict[str, object]:
+    return {"usage": row.usage.model_copy(update={"output_tokens": 1})}
+
+
+def other_time(row: Row) -> dict[str, object]:
+    return {"measured_at": row.measured_at - timedelta(seconds=1)}
+
+
+def too_old(row: Row) -> dict[str, object]:
+    return {"measured_at": row.measured_at - timedelta(days=31)}
+
+
+def too_late(row: Row) -> dict[str, object]:
+    return {"measured_at": row.measured_at + timedelta(hours=1)}
+
+
+@pytest.mark.parametrize(
+    ("change", "reused", "said"),
+    [
+        (other_source, True, "which it did not measure"),
+        (other_outcome, True, "measured it: at "),
+        (other_cost, True, "measured it: at usage.output_tokens: expected "),
+        (other_time, True, "measured it: at measured_at: expected "),
+        (too_old, True, "times of reused rows: expected all from "),
+        (too_late, True, "times of reused rows: expected all from "),
+        (too_late, False, "times of fresh rows: expected all from "),
+        (too_old, False, "times of fresh rows: expected all from "),
+    ],
+)
+def test_a_row_that_is_not_what_was_measured_when_it_was_is_found(
+    measured: Measured, evolve: CommandLine, change: Callable[[Row], dict[str, object]], reused: bool, said: str
+) -> None:
+    """A reused row keeps its first time, and is the very row of its sweep; a fresh one is of this look."""
     folder = measured.root / "overlays/second/skills/bracket"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(measured.skill.read_text() + "\nUse angle brackets.\n")
     second = measured.root / evolve("benchmark", "overlays/second", "--json").json()["evidence"]
     assert faults(measured) == []
     rows = list(read_evidence(second).rows)
-    index = next(i for i, row in enumerate(rows) if row.reused)
-    reuse = rows[index].reused
-    assert reuse is not None
-    rows[index] = rows[index].model_copy(update={"reused": reuse.model_copy(update={"row_sha256": "0" * 64})})
+    index = next(i for i, row in enumerate(rows) if (row.reused is not None) is reused)
+    rows[index] = rows[index].model_copy(update=change(rows[index]))
     (second / "rows.jsonl").write_bytes(jsonl_bytes(rows))
-    assert any("did not measure" in fault for fault in faults(measured))
+    found = faults(measured)
+    assert any(said in fault for fault in found), found
 
 
 @pytest.mark.parametrize("change", [{"spent": 0.01}, {"at": "2026-01-02T03:04:05Z"}, {"alpha": 0.04}, {"texts": 2}])

@@ -80,7 +80,8 @@ def of_unknown_parents(measured: Measured) -> object:
     workspace = find_workspace(measured.root)
     overlay = read_overlay(measured.root / measured.overlay, {})
     spec = overlay.spec.model_copy(update={"parents": ("0" * 64,)})
-    return check_parents(FrozenOverlay(spec, overlay.files), workspace.skill("bracket"), workspace, "overlay")
+    check_parents(FrozenOverlay(spec, overlay.files), workspace.skill("bracket"), workspace, "overlay")
+    return None
 
 
 def of_unknown_parents_measured(measured: Measured) -> object:
