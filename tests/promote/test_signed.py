@@ -371,6 +371,13 @@ def test_the_digests_are_checked_by_the_script_that_the_documentation_shows(meas
     assert run(path, measured.folder).returncode == 1, "an executable file is another one"
 
 
+def test_the_script_knows_files_that_come_and_go(several_files: Measured, tmp_path: Path) -> None:
+    path = script("digests.py", tmp_path)
+    assert run(path, several_files.folder).returncode == 0
+    (several_files.folder / "overlay/skills/bracket/old.md").write_text("")
+    assert run(path, several_files.folder).returncode == 1
+
+
 def test_the_signatures_are_checked_by_securesystemslib_alone_as_the_documentation_shows(
     measured: Measured, tmp_path: Path, keys: tuple[SigningKey, ...]
 ) -> None:
