@@ -22,9 +22,12 @@ CHECKS = (
     "the branch can be committed to",
     "not promoted before",
     "rows, decision, policy, sealed tasks and ledger are those that were decided on",
-    "every file that is replaced is what was measured against, on disk and in HEAD",
+    "the evidence is neither too old nor from the future, and signed as the policy demands",
+    "the skill stands where it stood, and every file of it is what was measured against, on disk and in HEAD",
     "policy and sealed tasks are committed",
     "the overlay is the one that was measured, and stays inside its skill",
+    "with it, the skill is the candidate that was measured",
+    "every ancestor of the overlay is known",
 )
 
 

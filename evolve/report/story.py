@@ -9,6 +9,7 @@ from evolve.promote.evidence import Evidence, total
 from evolve.promote.findings import Finding
 from evolve.records.decision import TaskResult
 from evolve.records.kinds import Outcome, Role
+from evolve.records.promotion import Promotion
 from evolve.report.markdown import money, render, spend_sentence
 
 DIFF_LINES = 60
@@ -31,6 +32,16 @@ class Standing:
     commit: str | None = None
     day: str | None = None
     taken_back: TakenBack | None = None
+
+
+def _files(promotion: Promotion) -> str:
+    """Return how many files of a skill a promotion changes, adds and deletes, and in which other folders too."""
+    after, before = promotion.overlay_files, promotion.base_files
+    added = sum(path in after and base is None for path, base in before.items())
+    counts = {"changed": len(after) - added, "added": added, "deleted": len(before.keys() - after.keys())}
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    mirrors = f" (also in {', '.join(promotion.folders[1:])})" if promotion.folders[1:] else ""
+    return f"files of the skill: {', '.join(parts)}{mirrors}"
 
 
 def story(
@@ -56,6 +67,7 @@ def story(
         promotion=promotion,
         what_became=_what_became(evidence, standing),
         taken_back=standing.taken_back,
+        files=_files(promotion),
         parents=", ".join(parents) if parents else "nothing that is named",
         added=sum(line.startswith("+") and not line.startswith("+++") for line in lines),
         removed=sum(line.startswith("-") and not line.startswith("---") for line in lines),

@@ -138,3 +138,11 @@ def test_a_generation_promotes_into_every_root(
     assert len(set(folders(several_files))) == 1
     assert "Promote" in git(several_files.root, "log", "-2", "--format=%s")
     assert evolve("audit", "--all").code == 0
+
+
+def test_the_story_says_what_came_and_went_and_where(several_files: Measured, evolve: CommandLine) -> None:
+    promoted(several_files)
+    ran = evolve("audit", str(several_files.folder), "--explain")
+    assert ran.code == 0
+    assert "files of the skill: 2 changed, 1 added, 2 deleted (also in .agents/skills/bracket), " in ran.out
+    assert "+++ /dev/null" in ran.out
