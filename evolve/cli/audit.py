@@ -13,6 +13,7 @@ from evolve.cli.output import emit, json_option
 from evolve.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
+    from evolve.promote.audit_commit import AuditContext
     from evolve.promote.evidence import Evidence
     from evolve.promote.findings import Finding
     from evolve.promote.git import Repository
@@ -88,8 +89,29 @@ def command(
         text = _story(workspace, folder, findings)
         emit({"findings": value, "story": text}, text, as_json=as_json)
     else:
-        emit(value, _text(findings, verbose=verbose), as_json=as_json)
+        text = _text(findings, verbose=verbose)
+        overview = "" if as_json else _overview(context, findings)
+        emit(value, f"{overview}\n{text}" if overview else text, as_json=as_json)
     return ExitCode.DONE if all(finding.holds for finding in findings) else ExitCode.AUDIT_FAULT
+
+
+def _overview(context: AuditContext, findings: list[Finding]) -> str:
+    """Return a line for each folder of evidence that was audited and can be read."""
+    from contextlib import suppress
+
+    from evolve.cli.output import table
+    from evolve.errors import EvolveError
+    from evolve.promote.evidence import PROMOTION_FILE, read_evidence
+    from evolve.report.audit_table import HEADER, audit_row
+
+    rows = []
+    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+        name = path.parent.relative_to(context.promotion_root).as_posix()
+        if any(finding.file.startswith(f"{name}/") for finding in findings):
+            with suppress(EvolveError, OSError):
+                evidence = read_evidence(path.parent)
+                rows.append(audit_row(name, evidence.promotion, _standing(context.repository, evidence), findings))
+    return f"{table(rows, HEADER)}\n" if rows else ""
 
 
 def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:

@@ -118,3 +118,22 @@ def test_junit_is_xml_whatever_is_found(file: str, check: str, detail: str) -> N
     suite = ElementTree.fromstring(junit([Finding(file, check, False, detail), Finding(file, check, True)]))
     assert len(suite.findall("testcase")) == 2
     assert len(suite.findall("testcase/failure")) == 1
+
+
+def test_the_audit_begins_with_a_table_that_has_a_line_for_each_evidence(
+    measured: Measured, evolve: CommandLine
+) -> None:
+    name = measured.folder.relative_to(measured.root / "promotion").as_posix()
+    first, second, blank, *_ = evolve("audit", "--all").out.splitlines()
+    assert first.split() == ["evidence", "decision", "look", "signed", "by", "commit", "checks", "faults"]
+    assert (second.split()[:4], second.split()[-1], blank) == ([name, "promote", "1", "nobody"], "none", "")
+    assert "not promoted" in second
+    assert evolve("promote", measured.overlay).code == 0
+    commit = git(measured.root, "rev-parse", "HEAD")
+    assert commit[:12] in evolve("audit", "--all").out.splitlines()[1]
+    assert evolve("rollback", "bracket", "--reason", "No").code == 0
+    (measured.folder / "overlay/skills/bracket/SKILL.md").write_text("x")
+    first, line, *_ = evolve("audit", "--all").out.splitlines()
+    assert ("rolled back 20" in line, line.split()[-1] != "none") == (True, True)
+    assert first.index("faults") == line.rindex(line.split()[-1]), "columns are aligned"
+    assert evolve("audit", "--all", "--json").json()[0]["check"].startswith("chain of ")
