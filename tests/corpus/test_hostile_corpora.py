@@ -283,6 +283,7 @@ def test_what_is_large_takes_neither_memory_nor_time(name: str, workspace: Path)
     assert time.monotonic() - began < 30
 
 
+ADDS_MORE = "schema: evolve/overlay@1\nskills: [bracket]\nadds: [skills/bracket/more.md]\n"
 OVERLAYS: dict[str, tuple[Spoil, str]] = {
     "no file": (
         text("overlays/x/overlay.yaml", "schema: evolve/overlay@1\nskills: [bracket]\noperator: manual\n"),
@@ -306,7 +307,10 @@ OVERLAYS: dict[str, tuple[Spoil, str]] = {
     "too many": (many("overlays/x/skills/bracket", 200), "files"),
     "a program": (text("overlays/x/skills/bracket/run.sh", "id\n"), "only .md and .txt"),
     "a task's id": (
-        text("overlays/x/skills/bracket/more.md", "As in bracket-sealed-01.\n"),
+        both(
+            text("overlays/x/skills/bracket/more.md", "As in bracket-sealed-01.\n"),
+            text("overlays/x/overlay.yaml", ADDS_MORE),
+        ),
         "its id of sealed task bracket-sealed-01",
     ),
     "broken lineage": (

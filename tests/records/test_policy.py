@@ -132,7 +132,7 @@ def test_the_estimand_is_the_declared_one_or_that_of_the_kind_of_metric(change: 
     assert make_policy(**change).declared_estimand == estimand
 
 
-KEY, OTHER = public_key_text(bytes(32)), public_key_text(b"k" * 32)
+KEY, OTHER = public_key_text(b"j" * 32), public_key_text(b"k" * 32)
 
 
 def test_a_policy_that_demands_no_signature_has_the_digest_it_always_had() -> None:
@@ -155,7 +155,7 @@ def test_a_key_in_pem_is_the_same_key() -> None:
         ({"required": 1}, "required: 1, and 0 keys are trusted"),
         ({"required": 2, "keys": [KEY]}, "required: 2, and 1 keys"),
         ({"required": -1}, "greater than or equal to 0"),
-        ({"keys": [KEY, public_key_pem(bytes(32))]}, "one is named twice"),
+        ({"keys": [KEY, public_key_pem(b"j" * 32)]}, "one is named twice"),
         ({"keys": ["not base64!"]}, "neither base64 nor PEM"),
         ({"keys": ["QUJD"]}, "3 bytes and not 32"),
         ({"keys": ["ü"]}, "neither base64 nor PEM"),
