@@ -68,8 +68,10 @@ def generation_text(workspace: Workspace, state: GenerationState) -> str:
     record = state.record
     rows = [["incumbent", "", record.incumbent_train or "", record.incumbent_selection or "", ""]]
     for proposal in record.proposals:
-        finalist = proposal.overlay_sha256 is not None and proposal.overlay_sha256 == record.finalist
-        note = f"refused: {proposal.refused}" if proposal.refused else "finalist" if finalist else ""
+        finalist = record.confirmed_as(proposal.overlay_sha256)
+        earlier = finalist is not None and finalist.overlay_sha256 != record.finalist
+        note = "" if finalist is None else "finalist, not proven" if earlier else "finalist"
+        note = f"refused: {proposal.refused}" if proposal.refused else note
         tokens = "" if proposal.resident_tokens is None else f"{proposal.resident_tokens:+d}"
         rows.append([proposal.name, tokens, proposal.train or "", proposal.selection or "", note])
     lines = [

@@ -18,11 +18,11 @@ from evolve.generation.commit_notes import commit_notes
 from evolve.generation.earlier import earlier_selection
 from evolve.generation.earned import earned_edits
 from evolve.generation.hands import GenerationHands
-from evolve.generation.notes import archive_entries, effect_in_words
+from evolve.generation.notes import archive_entries, confirmed_by
 from evolve.generation.pool import Candidate, Pool
 from evolve.generation.proposer_budget import ProposerBudget
 from evolve.generation.reflecting import Background
-from evolve.generation.screen import Standing, cost_ratio, finalist, tally
+from evolve.generation.screen import Standing, cost_ratio, finalists, tally
 from evolve.generation.search import carried_out, search_path, settings_of
 from evolve.generation.state import GenerationState
 from evolve.models.base import ChatModel
@@ -38,7 +38,7 @@ from evolve.propose.bundle.build import Readers
 from evolve.propose.diagnostics import diagnosis_of, digest_of_transcript
 from evolve.propose.evidence import TrainEvidence
 from evolve.propose.learnings import relevant
-from evolve.propose.search.knowledge import INCUMBENT
+from evolve.propose.search.knowledge import INCUMBENT, Knowledge
 from evolve.records.base import read_json
 from evolve.records.kinds import Outcome, Split
 from evolve.records.search import Checkpoint
@@ -82,8 +82,8 @@ class GenerationLoop:
         if (proven := self._proven_already(skill)) is not None:
             return self._apply(proven)
         candidates = self._search(skill, evidence)
-        chosen = self._select(skill, candidates) if candidates else None
-        if chosen is None:
+        chosen = self._select(skill, candidates) if candidates else []
+        if not chosen:
             return self._finish_without(self._why_none(bool(candidates)))
         return self._confirm(skill, chosen)
 
@@ -246,7 +246,17 @@ class GenerationLoop:
             edits=earned_edits(pool, self._searched),
         )
         unproven = {digest for digest, (entry, _) in pool.archived.items() if entry.fate == "unproven"}
-        return [pool.get(digest) for digest in end.candidates if digest not in unproven]
+        found = [digest for digest in (*end.candidates, *self._next_best(end.candidates)) if digest not in unproven]
+        return [pool.get(digest) for digest in found]
+
+    def _next_best(self, chosen: tuple[str, ...]) -> list[str]:
+        """Return those that the search would have chosen next, where more may be confirmed than it chose."""
+        wanted = self.bench.policy.finalists - len(chosen)
+        if wanted <= 0 or self._searched is None:
+            return []
+        known = Knowledge(self._searched)
+        others = [name for name in known.candidates if name not in chosen]
+        return known.ranked(others, positive=True)[:wanted]
 
     def _proposer_budget(self) -> ProposerBudget:
         budget = self.bench.options.budget
@@ -271,10 +281,10 @@ class GenerationLoop:
             ),
         )
 
-    def _select(self, skill: Skill, candidates: list[Candidate]) -> Candidate | None:
-        """Compare the best on selection, the incumbent measured anew beside them, and return the finalist."""
+    def _select(self, skill: Skill, candidates: list[Candidate]) -> list[Candidate]:
+        """Compare the best on selection, the incumbent measured anew beside them, and return the finalists."""
         policy = self.bench.policy
-        entering = candidates[: policy.screening.survivors]
+        entering = candidates[: max(policy.screening.survivors, policy.finalists)]
         incumbent = self.bench.arms.incumbent(skill)
         arms = (incumbent, *(candidate_arm(incumbent, c.overlay, c.name) for c in entering))
         group = Group(arms=arms, tasks=self.bench.corpus.of(skill.name, Split.SELECTION))
@@ -300,21 +310,44 @@ class GenerationLoop:
                 for p in self.state.record.proposals
             ),
         )
-        best = finalist(standings, tally(rows, INCUMBENT), policy)
-        return next((c for c in entering if best is not None and c.name == best.arm), None)
+        by_name = {candidate.name: candidate for candidate in entering}
+        return [by_name[one.arm] for one in finalists(standings, tally(rows, INCUMBENT), policy)]
 
-    def _confirm(self, skill: Skill, chosen: Candidate) -> GenerationState:
+    def _confirm(self, skill: Skill, chosen: list[Candidate]) -> GenerationState:
+        """Have finalists look at the sealed tasks, one after the other until one passes; each look costs level."""
         rivals = self.bench.arms.rivals(skill, self.bench.progress.note)
-        confirmation = Confirmation(self.bench, skill, chosen.overlay, rivals)
-        hopeless = confirmation.hopeless() if confirmation.decided() is None else None
-        if hopeless is not None:
-            return self._finish_without(hopeless.text, Outcome.INSUFFICIENT_EVIDENCE)
-        self.state.update(finalist=chosen.overlay.digest)
-        self.bench.progress.note(f"finalist: {chosen.name}; it goes to the sealed tasks")
-        evidence = confirmation.run(stop_when_decided=self.state.record.request.stop_when_decided)
-        self.state.add_sweep(evidence.promotion.sweep)
+        evidence = None
+        for candidate in chosen:
+            confirmation = Confirmation(self.bench, skill, candidate.overlay, rivals)
+            hopeless = confirmation.hopeless() if confirmation.decided() is None else None
+            if hopeless is not None and evidence is None:
+                return self._finish_without(hopeless.text, Outcome.INSUFFICIENT_EVIDENCE)
+            if hopeless is not None:
+                self.bench.progress.note(f"{candidate.name} does not go to the sealed tasks: {hopeless.text}")
+                break
+            if evidence is not None:
+                self._record(evidence)
+            self.state.update(finalist=candidate.overlay.digest)
+            self.bench.progress.note(f"finalist: {candidate.name}; it goes to the sealed tasks")
+            evidence = confirmation.run(stop_when_decided=self.state.record.request.stop_when_decided)
+            self.state.add_sweep(evidence.promotion.sweep)
+            if evidence.promotion.decision.outcome is Outcome.PROMOTE:
+                break
+        assert evidence is not None, "there is a finalist"
         self.state.update(evidence=self.bench.workspace.relative(evidence.folder))
         return self._apply(evidence)
+
+    def _record(self, evidence: Evidence) -> str | None:
+        """Commit what was found of a finalist that did not pass, once, where it is asked for."""
+        self._note_confirmed(evidence)
+        if not self.state.record.request.apply:
+            return None
+        return self._promoted(evidence) or record(evidence, self._target())
+
+    def _note_confirmed(self, evidence: Evidence) -> None:
+        new = confirmed_by(evidence.promotion, self.bench.workspace.relative(evidence.folder))
+        others = (one for one in self.state.record.confirmed if one.overlay_sha256 != new.overlay_sha256)
+        self.state.update(confirmed=(*others, new))
 
     def _apply(self, evidence: Evidence) -> GenerationState:
         decision = evidence.promotion.decision
@@ -324,18 +357,13 @@ class GenerationLoop:
             Outcome.KEEP_INCUMBENT: NOTHING_BETTER.format(reason="the finalist did not pass the gate"),
             Outcome.INSUFFICIENT_EVIDENCE: "The evidence does not suffice to decide.",
         }[decision.outcome]
-        self.state.update(
-            outcome=decision.outcome,
-            summary=summary,
-            why="; ".join(reason.text for reason in decision.reasons if reason.blocking),
-            effect=effect_in_words(decision),
-        )
+        self.state.update(outcome=decision.outcome, summary=summary)
+        self._note_confirmed(evidence)
         self._write_notes()
-        if self.state.record.request.apply:
-            if decision.outcome is Outcome.PROMOTE:
-                commit = self._promoted(evidence) or promote(evidence, self._target(), self.bench.corpus)
-            else:
-                commit = self._promoted(evidence) or record(evidence, self._target())
+        if decision.outcome is not Outcome.PROMOTE:
+            commit = self._record(evidence)
+        elif self.state.record.request.apply:
+            commit = self._promoted(evidence) or promote(evidence, self._target(), self.bench.corpus)
         return self._finish(outcome=decision.outcome, summary=summary, commit=commit)
 
     def _promoted(self, evidence: Evidence) -> str | None:

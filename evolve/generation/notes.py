@@ -16,9 +16,10 @@ from evolve.propose.search.knowledge import INCUMBENT, Knowledge
 from evolve.propose.store import store_overlay
 from evolve.records.archive import ArchiveEntry, Fate, Learning
 from evolve.records.decision import Decision
-from evolve.records.generation import Generation, Proposal
+from evolve.records.generation import Confirmed, Generation, Proposal
 from evolve.records.kinds import Outcome
 from evolve.records.policy import QUALITIES, Metric, Policy
+from evolve.records.promotion import Promotion
 from evolve.records.row import Row
 from evolve.records.search import Checkpoint
 from evolve.redact import redact
@@ -41,6 +42,7 @@ def archive_entries(
         candidate = _candidate(pool, proposal)
         folder = None if candidate is None else workspace.relative(store_overlay(workspace, candidate.overlay))
         fate, reason = fate_of(proposal, record)
+        confirmed = record.confirmed_as(proposal.overlay_sha256)
         reason = redact(reason)[:MAX_REASON_CHARS]
         entries.append(
             ArchiveEntry(
@@ -49,7 +51,7 @@ def archive_entries(
                 overlay=folder,
                 fate=fate,
                 reason=reason,
-                evidence=record.evidence if fate in ("proven", "unproven") else None,
+                evidence=None if confirmed is None else confirmed.evidence,
             )
         )
         idea = idea_of(candidate.overlay.spec.rationale, candidate.edits) if candidate else proposal.operator
@@ -136,10 +138,11 @@ def fate_of(proposal: Proposal, record: Generation) -> tuple[Fate, str]:
     """Return what became of a proposal, and why."""
     if proposal.overlay_sha256 is None:
         return "refused", proposal.refused or ""
-    if proposal.overlay_sha256 == record.finalist:
-        if record.outcome is Outcome.PROMOTE:
+    confirmed = record.confirmed_as(proposal.overlay_sha256)
+    if confirmed is not None:
+        if confirmed.outcome is Outcome.PROMOTE:
             return "proven", "It passed the gate."
-        return "unproven", f"It did not pass the gate: {record.why or record.summary}"
+        return "unproven", f"It did not pass the gate: {confirmed.why or record.summary}"
     if proposal.selection is not None:
         return "not-selected", "Another candidate, or the incumbent, did better on selection."
     if proposal.train is not None:
@@ -154,9 +157,27 @@ def numbers_of(proposal: Proposal, record: Generation) -> str:
         found.append(f"train {proposal.train} (incumbent {record.incumbent_train})")
     if proposal.selection is not None:
         found.append(f"selection {proposal.selection} (incumbent {record.incumbent_selection})")
-    if proposal.overlay_sha256 is not None and proposal.overlay_sha256 == record.finalist and record.effect:
-        found.append(f"sealed {record.effect}")
+    confirmed = record.confirmed_as(proposal.overlay_sha256)
+    if confirmed is not None and confirmed.effect:
+        found.append(f"sealed {confirmed.effect}")
     return "; ".join(found)
+
+
+def confirmed_by(promotion: Promotion, folder: str) -> Confirmed:
+    """Return what evidence says of a finalist.
+
+    Args:
+        promotion: Its promotion.json.
+        folder: Where that lies, relative to the workspace.
+
+    """
+    return Confirmed(
+        overlay_sha256=promotion.overlay_sha256,
+        evidence=folder,
+        outcome=promotion.decision.outcome,
+        why="; ".join(reason.text for reason in promotion.decision.reasons if reason.blocking),
+        effect=effect_in_words(promotion.decision),
+    )
 
 
 def effect_in_words(decision: Decision) -> str:

@@ -49,18 +49,22 @@ class Standing:
 
 
 def finalist(standings: Sequence[Standing], incumbent: Tally, policy: Policy) -> Standing | None:
-    """Return the best candidate on the selection split, if it is above the incumbent measured beside it.
+    """Return the best candidate on the selection split, if one is above the incumbent measured beside it."""
+    return next(iter(finalists(standings, incumbent, policy)), None)
 
-    Above is what the policy says: more cells resolved; as many at less of ``tie_break``; or, where cost is first, less
-    of the cost with quality held to the margin. Of the choices of one operator, the one that earns most for its text
-    stands for all of them.
+
+def finalists(standings: Sequence[Standing], incumbent: Tally, policy: Policy) -> list[Standing]:
+    """Return the candidates that are above the incumbent measured beside them on the selection split, the best first.
+
+    No more than the policy lets go on. Above is what the policy says: more cells resolved; as many at less of
+    ``tie_break``; or, where cost is first, less of the cost with quality held to the margin. Of the choices of one
+    operator, the one that earns most for its text stands for all of them.
     """
     better = [standing for standing in standings if _is_above(standing, incumbent, policy)]
     if policy.of_quality:
         better = one_choice_each(better, incumbent)
-    if not better:
-        return None
-    return min(better, key=lambda one: (*_rank(one, policy), one.resident_tokens, one.arm))
+    ranked = sorted(better, key=lambda one: (*_rank(one, policy), one.resident_tokens, one.arm))
+    return ranked[: policy.finalists]
 
 
 OF_CHOICES = frozenset(("demonstrate", "lesson", "lesson+demonstrate"))

@@ -66,6 +66,16 @@ class Bound(Record):
     bases: dict[Identifier, dict[str, Digest]] = Field(description="By skill: the SHA-256 of each of its files.")
 
 
+class Confirmed(Record):
+    """What the sealed tasks said of a finalist."""
+
+    overlay_sha256: Digest
+    evidence: str = Field(description="The folder of its evidence, relative to the workspace.")
+    outcome: Outcome
+    why: str = Field(default="", description="What kept it from passing the gate.")
+    effect: str = Field(default="", description="The effect on the sealed tasks, with its interval and its size.")
+
+
 class Generation(Record):
     """The state of a generation, rewritten after every step."""
 
@@ -82,14 +92,15 @@ class Generation(Record):
     incumbent_train: str | None = None
     incumbent_selection: str | None = None
     proposals: tuple[Proposal, ...] = ()
-    finalist: Digest | None = None
+    finalist: Digest | None = Field(default=None, description="The last that went to the sealed tasks.")
     outcome: Outcome | None = None
     summary: str = ""
     evidence: str | None = None
     commit: str | None = None
     sweeps: tuple[str, ...] = ()
-    why: str = Field(default="", description="What kept the finalist from passing the gate.")
-    effect: str = Field(default="", description="The effect on the sealed tasks, with its interval and its size.")
+    confirmed: tuple[Confirmed, ...] = Field(
+        default=(), description="Finalists in the order of their looks; the last is the one that outcome is about."
+    )
     bound: Bound | None = None
     batches: dict[str, str] = Field(default_factory=dict, description="The sweep of each batch of the search.")
     strategy: str | None = None
@@ -98,3 +109,7 @@ class Generation(Record):
     search_ended: str | None = Field(default=None, description="Why the search was over.")
     proposer_usd_micros: int | None = Field(default=0, description="What proposing cost; null is unknown.")
     notes_commit: str | None = Field(default=None, description="The commit of the archive and the learnings.")
+
+    def confirmed_as(self, overlay_sha256: str | None) -> Confirmed | None:
+        """Return what the sealed tasks said of a candidate, if it was a finalist."""
+        return next((one for one in self.confirmed if one.overlay_sha256 == overlay_sha256), None)

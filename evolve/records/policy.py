@@ -147,7 +147,12 @@ class Policy(Record):
     )
     control: bool = Field(default=False, description="Whether an arm of the incumbent's own text must be measured too.")
     control_alpha: float = Field(default=0.05, gt=0, lt=1, description="Two-sided; below it the evidence is unusable.")
-    finalists: int = Field(default=1, ge=1, le=1, description="Candidates a generation may confirm.")
+    finalists: int = Field(
+        default=1,
+        ge=1,
+        le=16,
+        description="Candidates that a generation may confirm, one after the other until one passes; each is a look.",
+    )
     screening: Screening = Screening()
     leaks: LeakLimits = LeakLimits()
     drift: DriftLimits = DriftLimits()

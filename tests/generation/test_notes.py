@@ -30,7 +30,7 @@ from evolve.propose.edits import edits_of
 from evolve.propose.search.engine import new_checkpoint
 from evolve.records.archive import ArchiveEntry, Learning
 from evolve.records.decision import Decision
-from evolve.records.generation import Generation, Proposal, Request
+from evolve.records.generation import Confirmed, Generation, Proposal, Request
 from evolve.records.kinds import ErrorKind, Outcome
 from evolve.records.overlay import OVERLAY_SCHEMA, OverlaySpec
 from evolve.records.policy import Metric
@@ -74,6 +74,11 @@ def test_costs_are_known_only_when_all_are(costs: list[int | None], total: int |
     assert cost_of(rows) == total
 
 
+def confirmed(digest: str, outcome: Outcome | None = None, why: str = "", effect: str = "") -> Confirmed:
+    outcome = outcome or (Outcome.KEEP_INCUMBENT if why else Outcome.PROMOTE)
+    return Confirmed(overlay_sha256=digest, evidence="promotion/x/y", outcome=outcome, why=why, effect=effect)
+
+
 @pytest.mark.parametrize(
     ("made", "record", "fate", "says"),
     [
@@ -82,10 +87,10 @@ def test_costs_are_known_only_when_all_are(costs: list[int | None], total: int |
         ({}, {}, "screened-out", "never measured"),
         ({"train": "1/2"}, {}, "screened-out", "better on train"),
         ({"train": "1/2", "selection": "1/2"}, {}, "not-selected", "better on selection"),
-        ({"selection": "2/2"}, {"finalist": TWO, "outcome": Outcome.PROMOTE}, "not-selected", "better on selection"),
-        ({"selection": "2/2"}, {"finalist": ONE, "outcome": Outcome.PROMOTE}, "proven", "passed the gate"),
-        ({}, {"finalist": ONE, "outcome": None, "why": "Too few."}, "unproven", "Too few."),
-        ({}, {"finalist": ONE, "summary": "Ended."}, "unproven", "Ended."),
+        ({"selection": "2/2"}, {"confirmed": (confirmed(TWO),)}, "not-selected", "better on selection"),
+        ({"selection": "2/2"}, {"confirmed": (confirmed(TWO, why="No."), confirmed(ONE))}, "proven", "passed the gate"),
+        ({}, {"confirmed": (confirmed(ONE, why="Too few."), confirmed(TWO))}, "unproven", "Too few."),
+        ({}, {"confirmed": (confirmed(ONE, Outcome.KEEP_INCUMBENT),), "summary": "Ended."}, "unproven", "Ended."),
     ],
 )
 def test_the_fate_of_a_proposal_is_how_far_it_came(
@@ -97,14 +102,17 @@ def test_the_fate_of_a_proposal_is_how_far_it_came(
 
 def test_numbers_stand_beside_those_of_the_incumbent() -> None:
     record = generation(
-        incumbent_train="0/2", incumbent_selection="1/3", finalist=ONE, effect="+0.5 resolved, 8 tasks x 1 runs"
+        incumbent_train="0/2",
+        incumbent_selection="1/3",
+        confirmed=(confirmed(ONE, effect="+0.5 resolved, 8 tasks x 1 runs"),),
     )
     assert numbers_of(proposal(), generation()) == ""
-    assert numbers_of(proposal(train="1/2"), record.model_copy(update={"finalist": TWO})) == "train 1/2 (incumbent 0/2)"
+    another = record.model_copy(update={"confirmed": (confirmed(TWO, effect="+1"),)})
+    assert numbers_of(proposal(train="1/2"), another) == "train 1/2 (incumbent 0/2)"
     assert numbers_of(proposal(train="1/2", selection="3/3"), record) == (
         "train 1/2 (incumbent 0/2); selection 3/3 (incumbent 1/3); sealed +0.5 resolved, 8 tasks x 1 runs"
     )
-    assert numbers_of(proposal(digest=None), record.model_copy(update={"finalist": None})) == ""
+    assert numbers_of(proposal(digest=None), record) == ""
 
 
 def estimate(**fields: Any) -> Any:
@@ -198,8 +206,7 @@ def test_no_secret_and_no_endless_reason_is_written(opened: Workspace) -> None:
     record = generation(
         proposal(digest=made.digest),
         proposal("reflect", None, refused=f"The key {SECRET} was refused."),
-        finalist=made.digest,
-        why=f"{SECRET} " + "w" * 5000,
+        confirmed=(confirmed(made.digest, why=f"{SECRET} " + "w" * 5000),),
     )
     entries, learnings = left(opened, record, [made], {})
     written = "".join(one.model_dump_json() for one in (*entries, *learnings))

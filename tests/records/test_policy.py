@@ -51,7 +51,7 @@ def test_every_threshold_is_part_of_the_digest() -> None:
         {"alpha": float("nan")},
         {"min_runs": 0},
         {"min_runs": 2.5},
-        {"finalists": 2},
+        {"finalists": 17},
         {"canaries": 0},
         {"min_improvement_pct": -1},
         {"max_task_regression_pct": 1001},
