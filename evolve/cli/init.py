@@ -17,8 +17,8 @@ from evolve.errors import InputError
 def command(folder: Path, skill: str | None, as_json: bool) -> None:
     """Make a workspace of a git repository: evolve.yaml, a policy, and one example task a split.
 
-    Skills below skills/, .claude/skills/ or .agents/skills/ are found; without any, an example skill is written.
-    What exists is never overwritten.
+    Skills below skills/, .claude/skills/ or .agents/skills/ are found; those in several are kept alike. Without any,
+    an example skill is written. What exists is never overwritten.
 
     Example: evolve init --skill my-skill
     """
@@ -33,8 +33,14 @@ def command(folder: Path, skill: str | None, as_json: bool) -> None:
     write_scaffold(root, scaffold)
     lines = [f"written  {path}" for path in sorted(scaffold.files)]
     lines += [f"kept     {path}" for path in scaffold.kept]
+    lines += [
+        f"left out {root}: its {scaffold.skill} differs; once they are the same, name it in skill_roots, and promotions"
+        " keep both alike"
+        for root in scaffold.other_roots
+    ]
     if not scaffold.new_skill:
         lines.append(f"The tasks below corpus/ are placeholders; rewrite them for {scaffold.skill}.")
     lines.append("next: evolve check, git add and commit, evolve models install, evolve generation")
     value = {"skill": scaffold.skill, "written": sorted(scaffold.files), "kept": list(scaffold.kept)}
+    value["left_out"] = list(scaffold.other_roots)
     emit(value, "\n".join(lines), as_json=as_json)

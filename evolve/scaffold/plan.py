@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evolve.errors import InputError
+from evolve.errors import EvolveError, InputError
 from evolve.files import write_atomic
 from evolve.skills import SKILL_FILE
+from evolve.snapshot import Snapshot
 
 KNOWN_ROOTS = ("skills", ".claude/skills", ".agents/skills")
 EXAMPLE_SKILL = "date-format"
@@ -35,12 +36,13 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Scaffold:
-    """The files to write, and those that are left as they are."""
+    """The files to write, those that are left as they are, and roots whose skills differ from those of the first."""
 
     skill: str
     new_skill: bool
     files: Mapping[str, str]
     kept: tuple[str, ...]
+    other_roots: tuple[str, ...] = ()
 
 
 def _render(name: str, **values: object) -> str:
@@ -81,8 +83,9 @@ def plan_scaffold(root: Path, skill: str | None) -> Scaffold:
             f"{chosen!r} is not a name for a skill", hint="lower-case letters, digits and single hyphens", code="name"
         )
     roots = [name for name, skills in found.items() if chosen in skills] or ["skills"]
+    mirrors, others = _mirrors(root, roots, found)
     files = {
-        "evolve.yaml": _render("evolve.yaml.j2", roots=roots[:1]),
+        "evolve.yaml": _render("evolve.yaml.j2", roots=[roots[0], *mirrors]),
         "promotion/policy.yaml": _render("policy.yaml.j2"),
         # Evidence is digested byte by byte, so that no line end may be turned.
         "promotion/.gitattributes": "* -text\n",
@@ -100,7 +103,29 @@ def plan_scaffold(root: Path, skill: str | None) -> Scaffold:
     if (root / "corpus").is_dir() and any((root / "corpus").iterdir()):
         files = {path: text for path, text in files.items() if not path.startswith("corpus/")}
     kept = tuple(sorted(path for path in files if (root / path).exists() or (root / path).is_symlink()))
-    return Scaffold(chosen, not names, {path: text for path, text in files.items() if path not in kept}, kept)
+    new = {path: text for path, text in files.items() if path not in kept}
+    return Scaffold(chosen, not names, new, kept, others)
+
+
+def _mirrors(root: Path, roots: list[str], found: Mapping[str, list[str]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the further roots whose skills are those of the first, byte for byte, and those where they differ."""
+    mirrors: list[str] = []
+    others: list[str] = []
+    for name in roots[1:]:
+        if (root / name).resolve() != root.resolve() / name:
+            continue
+        shared = [skill for skill in found[name] if skill in found[roots[0]]]
+        same = all(_same(root / roots[0] / skill, root / name / skill) for skill in shared)
+        (mirrors if same else others).append(name)
+    return mirrors, tuple(others)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same; one that cannot be read as a skill is not the same as anything."""
+    try:
+        return Snapshot.read(one).digest == Snapshot.read(other).digest
+    except EvolveError:
+        return False
 
 
 def write_scaffold(root: Path, scaffold: Scaffold) -> None:

@@ -12,6 +12,7 @@ from evolve.models.base import ModelFault
 from evolve.records.schemas import FORMATS
 from evolve.sandbox import choose
 from evolve.sandbox.choose import Uncontainable
+from tests.builders import skill_text, write_files
 from tests.conftest import CommandLine
 from tests.worlds import ScriptedModel, git, raising, write_skill
 
@@ -41,6 +42,29 @@ def test_init_twice_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and ".git" not in path.parts}
     assert before == after
     assert (tmp_path / "evolve.yaml").read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "roots", "left_out"),
+    [
+        (("Same.", "Same."), ".claude/skills, .agents/skills", []),
+        (("Same.", "Other."), ".claude/skills", [".agents/skills"]),
+        (("Same.", None), ".claude/skills", []),
+    ],
+)
+def test_init_mirrors_a_skill_that_stands_in_several_roots(
+    tmp_path: Path, evolve: CommandLine, texts: tuple[str, str | None], roots: str, left_out: list[str]
+) -> None:
+    git(tmp_path, "init", "--quiet")
+    for root, body in zip((".claude/skills", ".agents/skills"), texts, strict=True):
+        if body is not None:
+            write_files(tmp_path, {f"{root}/greeter/SKILL.md": skill_text("greeter", body=body)})
+        else:
+            (tmp_path / ".agents").mkdir()
+            (tmp_path / root).symlink_to("../.claude/skills")
+    ran = evolve("init", str(tmp_path), "--json")
+    assert (ran.code, ran.json()["left_out"]) == (0, left_out), ran.err
+    assert f"skill_roots: [{roots}]\n" in (tmp_path / "evolve.yaml").read_text()
 
 
 @pytest.mark.parametrize("root", ["skills", ".claude/skills", ".agents/skills"])
