@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_KEPT = re.compile(r"(`+[^`]*`+|https?://\S+|\"[^\"]*\"|'[^']*'|\{\{.*?\}\}|<[^>\s][^>]*>)")
+# Code binds closest, as CommonMark has it: it ends at the next run of as many backticks as it began with.
+_CODE = re.compile(r"(?<!`)(`++)([^`]|[^`].*?[^`])\1(?!`)")
+_KEPT = re.compile(r"https?://\S+|\"[^\"]*\"|'[^']*'|\{\{.*?\}\}|<[^>\s][^>]*>")
+_HELD = re.compile("\0(\\d+)\0")
 _SPARED = re.compile(
     r"\b(?:a|an|the|please|just|simply|really|very|quite|actually|basically|essentially|generally|typically|usually|"
     r"certainly|clearly|obviously|of course|note that|keep in mind that|it is important to|it is recommended to|"
@@ -53,7 +56,17 @@ def _prose(lines: list[str]) -> Iterator[str]:
 def _shorter(line: str) -> str:
     if line.startswith(("    ", "\t")) or line.lstrip().startswith("|"):
         return line
+    if "\0" in line:
+        return line
     indent = line[: len(line) - len(line.lstrip())]
-    parts = _KEPT.split(_EMPHASIS.sub(r"\2", line.strip()))
-    shorter = (part if number % 2 else _SPACES.sub(" ", _SPARED.sub("", part)) for number, part in enumerate(parts))
-    return indent + "".join(shorter).strip()
+    kept: list[str] = []
+
+    def hold(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return f"\0{len(kept) - 1}\0"
+
+    prose = _EMPHASIS.sub(r"\2", _KEPT.sub(hold, _CODE.sub(hold, line.strip())))
+    prose = indent + _SPACES.sub(" ", _SPARED.sub("", prose)).strip()
+    while _HELD.search(prose):
+        prose = _HELD.sub(lambda found: kept[int(found[1])], prose)
+    return prose
