@@ -104,5 +104,5 @@ def test_a_pull_request_shows_its_checks_in_a_dry_run_and_pushes_nothing(
     measured: Measured, evolve: CommandLine, remote: Path
 ) -> None:
     told = json.loads(evolve("promote", measured.overlay, "--pr", "--dry-run", "--json").out)
-    assert told["would_promote"] and len(told["checks"]) == 6
+    assert told["would_promote"] and len(told["checks"]) == 9
     assert git(remote, "branch") == ""
