@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from evolve.bench.arms import INCUMBENT_ARM, candidate_name
@@ -12,7 +12,14 @@ from evolve.errors import EvolveError
 from evolve.gate.decide import decide
 from evolve.overlays import overlay_digest
 from evolve.promote import ledger
-from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
+from evolve.promote.audit_claims import (
+    age_findings,
+    containment_findings,
+    count_findings,
+    look_findings,
+    overlay_findings,
+)
+from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding, was_promoted
 from evolve.promote.audit_reuse import Measured, reuse_findings, time_findings
 from evolve.promote.audit_rollbacks import rollback_findings
 from evolve.promote.auditor_keys import auditor_findings
@@ -29,7 +36,7 @@ from evolve.promote.git import Repository
 from evolve.promote.lineage import lineage_finding
 from evolve.promote.signed import optional_files, signature_findings
 from evolve.records.base import parse_json
-from evolve.records.kinds import Role
+from evolve.records.kinds import Role, Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion, Spend
 from evolve.records.row import Row
@@ -89,6 +96,7 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     sealed = sha256_json({task.task: [task.task_sha256, task.oracle_sha256] for task in promotion.sealed})
     yield compare(file, "digest of the sealed tasks", sealed, promotion.sealed_sha256)
     yield from _spend_findings(file, promotion, rows)
+    yield from count_findings(file, promotion, rows)
     yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
     yield compare(file, "position effect of cost", cost_position_effect(rows), promotion.cost_position_effect)
     yield from _identity_findings(file, promotion, rows)
@@ -126,6 +134,7 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
         if sealed.get(row.identity.task) != (row.identity.task_sha256, row.identity.oracle_sha256)
         or arms.get(row.arm) != (row.role, row.identity.fingerprint, row.identity.agent_sha256)
         or row.identity.runtime_sha256 != promotion.runtime_sha256
+        or row.split is not Split.SEALED
     ]
     yield compare(file, "rows of other tasks, arms, agents or runtimes", 0, len(strangers))
     incumbents = {arm.name for arm in promotion.arms if arm.role is Role.INCUMBENT}
@@ -156,6 +165,7 @@ def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes
     changed = {*files, *promotion.lineage.deletes}
     yield compare(f"{name}/{PROMOTION_FILE}", "files that change", changed, set(promotion.base_files))
     names = {path.name for path in folder.iterdir()}
+    yield from overlay_findings(f"{name}/{PROMOTION_FILE}", promotion)
     yield compare(name, "files", {*EVIDENCE_FILES, OVERLAY_FOLDER}, names | optional_files(names))
 
 
@@ -168,6 +178,7 @@ def _ledger_findings(
     yield compare(file, f"look of {name}", promotion.sweep, sweep)
     decision = ledger.find_entry(entries, "decision", promotion.sweep)
     yield compare(file, f"decision of {name}", evidence_sha256, decision.evidence_sha256 if decision else None)
+    yield from age_findings(f"{name}/{PROMOTION_FILE}", promotion, decision)
     if decision is not None:
         yield compare(file, f"outcome of {name}", promotion.decision.outcome, decision.outcome)
     if look is not None:
@@ -177,6 +188,7 @@ def _ledger_findings(
         yield compare(file, f"number of the look of {name}", expected.look, promotion.ledger.look)
         yield compare(file, f"level of the look of {name}", expected.alpha, promotion.ledger.alpha)
         yield compare(file, f"level spent before the look of {name}", expected.spent, promotion.ledger.spent)
+        yield from look_findings(name, promotion, look)
         yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
         begun = {entry.sweep for entry in entries if entry.entry == "round"}
@@ -221,12 +233,14 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
         roots = context.workspace.spec.skill_roots
         findings.append(lineage_finding(f"{name}/{PROMOTION_FILE}", promotion, roots, lambda: context.ancestry))
         findings.extend(_ledger_findings(name, promotion, evidence_sha256, context.entries))
-        if ledger.find_entry(context.entries, "promotion", promotion.sweep) is not None:
+        promoted = was_promoted(promotion, evidence_sha256, context)
+        if promoted:
             findings.extend(commit_findings(name, promotion, evidence_sha256, context))
         findings.extend(_row_findings(folder, name, promotion, rows))
         look = ledger.look_of(context.entries, promotion.ledger.entry_sha256)
         findings.extend(time_findings(f"{name}/{ROWS_FILE}", promotion, rows, look) if look is not None else ())
         findings.extend(_decision_findings(name, promotion, rows, context))
+        findings.extend(containment_findings(f"{name}/{ROWS_FILE}", rows) if promoted else ())
     except _Broken as broken:
         findings.append(broken.finding)
     return findings
@@ -250,8 +264,18 @@ def audit_all(context: AuditContext) -> list[Finding]:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
             check, expected = f"evidence of {entry.sweep}", f"a folder with evidence {entry.evidence_sha256}"
             findings.append(fault(where, check, expected, "that no folder holds this evidence"))
+    entered = {entry.evidence_sha256 for entry in context.entries}
+    named = {one for values in context.repository.carriers("Evolve-Evidence").values() for one in values}
+    findings.extend(_gone(named - known - entered))
     findings.extend(rollback_findings(context))
     return findings
+
+
+def _gone(named: Collection[str]) -> Iterator[Finding]:
+    """Give the faults of evidence that commits name and that no folder holds."""
+    for evidence in sorted(named):
+        check, found = f"evidence {evidence[:12]}", "that a commit names it, and it is gone"
+        yield fault(ledger.LEDGER_FILE, check, f"a folder with evidence {evidence}", found)
 
 
 def audit_since(context: AuditContext, revision: str) -> list[Finding]:
@@ -269,8 +293,6 @@ def audit_since(context: AuditContext, revision: str) -> list[Finding]:
         known.add(found)
         if found in recent:
             findings.extend(audit_evidence(path.parent, context))
-    for evidence in sorted(recent - known):
-        check, found = f"evidence {evidence[:12]}", "that a commit names it, and it is gone"
-        findings.append(fault(ledger.LEDGER_FILE, check, f"a folder with evidence {evidence}", found))
+    findings.extend(_gone(recent - known))
     findings.extend(rollback_findings(context, revision))
     return findings
