@@ -85,9 +85,10 @@ class Repository:
             return False
         return not name.startswith("-")
 
-    def changed(self, paths: Sequence[str]) -> list[str]:
-        """Return which of some paths differ from HEAD or are untracked."""
-        text = self._call("--literal-pathspecs", "status", "--porcelain", "--untracked-files=all", "-z", "--", *paths)
+    def changed(self, paths: Sequence[str], *, ignored: bool = False) -> list[str]:
+        """Return which of some paths differ from HEAD or are untracked; those that git ignores only when asked."""
+        ways = ("--porcelain", "--untracked-files=all", "-z", *(["--ignored=matching"] if ignored else []))
+        text = self._call("--literal-pathspecs", "status", *ways, "--", *paths)
         return [entry[3:] for entry in text.split("\0") if len(entry) > 3]
 
     def commit(self, paths: Sequence[str], message: str) -> str:
