@@ -18,6 +18,8 @@ from evolve.promote.audit_claims import (
     count_findings,
     look_findings,
     overlay_findings,
+    subject_of,
+    texts_of,
 )
 from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding, was_promoted
 from evolve.promote.audit_reuse import Measured, reuse_findings, time_findings
@@ -34,6 +36,7 @@ from evolve.promote.evidence import (
 from evolve.promote.findings import NOTHING, Finding, compare, fault, judge, unreadable
 from evolve.promote.git import Repository
 from evolve.promote.lineage import lineage_finding
+from evolve.promote.places import plain_bytes
 from evolve.promote.signed import optional_files, signature_findings
 from evolve.records.base import parse_json
 from evolve.records.kinds import Role, Split
@@ -55,7 +58,7 @@ class _Broken(Exception):
 def _read_promotion(folder: Path, name: str) -> tuple[Promotion, bytes]:
     file = f"{name}/{PROMOTION_FILE}"
     try:
-        data = (folder / PROMOTION_FILE).read_bytes()
+        data = plain_bytes(folder / PROMOTION_FILE)
         return parse_json(Promotion, data, file), data
     except (OSError, EvolveError) as error:
         raise _Broken(unreadable(file, "schema", error)) from error
@@ -64,7 +67,7 @@ def _read_promotion(folder: Path, name: str) -> tuple[Promotion, bytes]:
 def _row_findings(folder: Path, name: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
     file = f"{name}/{ROWS_FILE}"
     try:
-        data = (folder / ROWS_FILE).read_bytes()
+        data = plain_bytes(folder / ROWS_FILE)
     except OSError as error:
         raise _Broken(unreadable(file, "rows", error)) from error
     lines = data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n")
@@ -184,7 +187,7 @@ def _ledger_findings(
     if look is not None:
         tasks = [task.task for task in promotion.sealed]
         expected = ledger.grant(entries[: look.seq], promotion.policy, promotion.skill, tasks, look.texts)
-        yield compare(file, f"texts seen by the look of {name}", _texts(promotion), look.texts)
+        yield compare(file, f"texts seen by the look of {name}", texts_of(promotion), look.texts)
         yield compare(file, f"number of the look of {name}", expected.look, promotion.ledger.look)
         yield compare(file, f"level of the look of {name}", expected.alpha, promotion.ledger.alpha)
         yield compare(file, f"level spent before the look of {name}", expected.spent, promotion.ledger.spent)
@@ -196,19 +199,9 @@ def _ledger_findings(
             yield judge(file, f"round {extra.sweep} of {name}", extra.sweep in begun, "an entry of it", NOTHING)
         for entry in entries[look.seq + 1 :]:
             if entry.sweep == look.sweep and entry.entry != "look":
-                yield compare(f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", _subject(look), _subject(entry))
-
-
-def _subject(entry: LedgerEntry) -> dict[str, object]:
-    """Return what all entries about one look have in common."""
-    own = {"seq", "at", "entry", "outcome", "evidence_sha256", "previous"}
-    return entry.model_dump(exclude=own)
-
-
-def _texts(promotion: Promotion) -> int:
-    """Return how many texts of the skill were seen beside the incumbent's."""
-    own = {arm.skills.get(promotion.skill) for arm in promotion.arms if arm.role is Role.INCUMBENT}
-    return len({arm.skills.get(promotion.skill) for arm in promotion.arms} - own - {None})
+                yield compare(
+                    f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", subject_of(look), subject_of(entry)
+                )
 
 
 def audit_ledger(promotion_root: Path) -> tuple[tuple[LedgerEntry, ...], Finding]:
@@ -252,13 +245,22 @@ def open_audit(workspace: Workspace, repository: Repository) -> tuple[AuditConte
     return AuditContext(workspace, repository, entries, Measured(workspace.promotion)), chain
 
 
+def _evidence(context: AuditContext) -> Iterator[tuple[Path, str]]:
+    """Yield each folder of evidence with the digest of what it holds, an empty one where that cannot be read."""
+    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+        try:
+            yield path.parent, sha256_bytes(plain_bytes(path))
+        except OSError:
+            yield path.parent, ""
+
+
 def audit_all(context: AuditContext) -> list[Finding]:
     """Check every evidence folder that exists or that the ledger knows of."""
     findings = [ledger_history_finding(context)]
     known: set[str] = set()
-    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
-        findings.extend(audit_evidence(path.parent, context))
-        known.add(sha256_bytes(path.read_bytes()))
+    for folder, digest in _evidence(context):
+        findings.extend(audit_evidence(folder, context))
+        known.add(digest)
     for entry in context.entries:
         if entry.entry == "decision" and entry.evidence_sha256 not in known:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
@@ -288,11 +290,10 @@ def audit_since(context: AuditContext, revision: str) -> list[Finding]:
     recent = context.repository.trailers_since(revision, "Evolve-Evidence")
     findings = [ledger_history_finding(context)]
     known: set[str] = set()
-    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
-        found = sha256_bytes(path.read_bytes())
-        known.add(found)
-        if found in recent:
-            findings.extend(audit_evidence(path.parent, context))
+    for folder, digest in _evidence(context):
+        known.add(digest)
+        if digest in recent:
+            findings.extend(audit_evidence(folder, context))
     findings.extend(_gone(recent - known))
     findings.extend(rollback_findings(context, revision))
     return findings

@@ -9,6 +9,7 @@ from evolve.bench.health import arm_health
 from evolve.promote.checks import CLOCK_SLACK, uncontained_tasks
 from evolve.promote.findings import Finding, compare, judge
 from evolve.promote.ledger import LEDGER_FILE
+from evolve.records.kinds import Role
 from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion
 from evolve.records.row import Row
@@ -58,3 +59,15 @@ def count_findings(file: str, promotion: Promotion, rows: Sequence[Row]) -> Iter
 def containment_findings(file: str, rows: Sequence[Row]) -> Iterator[Finding]:
     """Check that what was promoted was graded in containment, which promoting demands."""
     yield compare(file, "tasks graded without containment", [], uncontained_tasks(rows))
+
+
+def subject_of(entry: LedgerEntry) -> dict[str, object]:
+    """Return what all entries about one look have in common."""
+    own = {"seq", "at", "entry", "outcome", "evidence_sha256", "previous"}
+    return entry.model_dump(exclude=own)
+
+
+def texts_of(promotion: Promotion) -> int:
+    """Return how many texts of the skill were seen beside the incumbent's."""
+    own = {arm.skills.get(promotion.skill) for arm in promotion.arms if arm.role is Role.INCUMBENT}
+    return len({arm.skills.get(promotion.skill) for arm in promotion.arms} - own - {None})

@@ -17,6 +17,7 @@ from evolve.promote.findings import CUT_OFF, NOTHING, Finding, compare, fault, j
 from evolve.promote.git import Commit, Repository
 from evolve.promote.ledger import LEDGER_FILE, find_entry
 from evolve.promote.lineage import Ancestry, read_ancestry
+from evolve.promote.places import plain_bytes
 from evolve.promote.standing import folders_at
 from evolve.promote.touched import touched_files
 from evolve.records.base import decode_text, parse_yaml
@@ -62,7 +63,7 @@ def _ledger_findings(where: str, sha: str, context: AuditContext) -> Iterator[Fi
     """Check that the ledger of today goes on from the ledger in the commit."""
     then = context.repository.blob(sha, f"{context.prefix}/{LEDGER_FILE}")
     try:
-        now = (context.promotion_root / LEDGER_FILE).read_bytes()
+        now = plain_bytes(context.promotion_root / LEDGER_FILE)
     except OSError as error:
         yield unreadable(LEDGER_FILE, "ledger", error)
         return
@@ -73,7 +74,7 @@ def ledger_history_finding(context: AuditContext) -> Finding:
     """Check that the ledger of today goes on from each that was ever committed: whoever lets looks go, looks anew."""
     path = f"{context.prefix}/{LEDGER_FILE}"
     try:
-        now = (context.promotion_root / LEDGER_FILE).read_bytes()
+        now = plain_bytes(context.promotion_root / LEDGER_FILE)
     except OSError:
         now = b""
     commits = context.repository.commits_of(path)
