@@ -11,6 +11,7 @@ from pathlib import Path
 from evolve.errors import EnvironmentFault, InputError
 from evolve.promote.git_tree import read_listed
 from evolve.promote.index_lock import refuse_locked
+from evolve.promote.midway import MIDWAY, refuse_midway
 from evolve.snapshot import Snapshot
 
 FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
@@ -111,6 +112,11 @@ class Repository:
 
         """
         refuse_locked(self.root / self._call("rev-parse", "--git-path", "index.lock"))
+
+    def check_settled(self) -> None:
+        """Refuse to commit in the midst of a rebase, a merge, or the like."""
+        told = self._call("rev-parse", *(part for name in MIDWAY for part in ("--git-path", name)))
+        refuse_midway({name: self.root / path for name, path in zip(MIDWAY, told.splitlines(), strict=True)})
 
     def back_to(self, head: str | None, branch: str | None, new_branch: str | None) -> None:
         """Go back to a head and a branch after a commit that must not stand; files on disk are left alone."""
