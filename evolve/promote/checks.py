@@ -144,7 +144,7 @@ def check_folders(promotion: Promotion, workspace: Workspace) -> None:
         EvidenceFault: The folders are named.
 
     """
-    roots = workspace.spec.skill_roots
+    roots = dict.fromkeys(workspace.spec.skill_roots)
     found = tuple(f"{root}/{promotion.skill}" for root in roots if (workspace.root / root / promotion.skill).is_dir())
     plain = tuple(folder for folder in found if (workspace.root / folder).resolve() == workspace.root / folder)
     if promotion.folders and plain != promotion.folders:
