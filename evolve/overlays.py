@@ -201,6 +201,8 @@ def _check_scope(overlay: FrozenOverlay, incumbent: Skill, where: str) -> None:
             mirror = next((one for one in incumbent.mirrors if inside.is_relative_to(one)), None)
             hint = f"{mirror}/ is kept identical to {incumbent.folder}/: change it there" if mirror else None
             raise InputError(f"{where}: {path} lies outside {incumbent.folder}/", hint=hint, code="overlay-scope")
+        for mirror in incumbent.mirrors:
+            safe_relative(f"{mirror}/{inside.relative_to(incumbent.folder)}", where=where)
         if inside.suffix not in PROMPT_SUFFIXES or (path in files and files[path].executable):
             raise InputError(f"{where}: {path}: only {' and '.join(PROMPT_SUFFIXES)} files, not executable")
     for path, entry in files.items():

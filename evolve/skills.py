@@ -165,7 +165,7 @@ def read_skills(workspace: Path, roots: tuple[str, ...]) -> dict[str, Skill]:
     """
     skills: dict[str, Skill] = {}
     links: list[Path] = []
-    for root in roots:
+    for root in dict.fromkeys(roots):
         if not (workspace / root).is_dir():
             raise InputError(f"{workspace / root}: no such folder", hint="see skill_roots in evolve.yaml")
         for folder in sorted((workspace / root).iterdir()):

@@ -88,7 +88,7 @@ def note_lineage(target: Target, promotion: Promotion) -> str | None:
 
     """
     paths = lineage_files(promotion, target.workspace)
-    if not paths or not target.repository.changed(paths):
+    if not paths or not target.repository.changed(paths, ignored=True):
         return None
     title = f"Note what the {promotion.lineage.operator} overlay of {promotion.skill} comes from"
     with promotion_lock(target):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from evolve.bench.arms import INCUMBENT_ARM, candidate_name
@@ -12,7 +12,16 @@ from evolve.errors import EvolveError
 from evolve.gate.decide import decide
 from evolve.overlays import overlay_digest
 from evolve.promote import ledger
-from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding
+from evolve.promote.audit_claims import (
+    age_findings,
+    containment_findings,
+    count_findings,
+    look_findings,
+    overlay_findings,
+    subject_of,
+    texts_of,
+)
+from evolve.promote.audit_commit import AuditContext, commit_findings, ledger_history_finding, was_promoted
 from evolve.promote.audit_reuse import Measured, reuse_findings, time_findings
 from evolve.promote.audit_rollbacks import rollback_findings
 from evolve.promote.auditor_keys import auditor_findings
@@ -27,9 +36,10 @@ from evolve.promote.evidence import (
 from evolve.promote.findings import NOTHING, Finding, compare, fault, judge, unreadable
 from evolve.promote.git import Repository
 from evolve.promote.lineage import lineage_finding
+from evolve.promote.places import plain_bytes
 from evolve.promote.signed import optional_files, signature_findings
 from evolve.records.base import parse_json
-from evolve.records.kinds import Role
+from evolve.records.kinds import Role, Split
 from evolve.records.ledger import LedgerEntry
 from evolve.records.promotion import Promotion, Spend
 from evolve.records.row import Row
@@ -48,7 +58,7 @@ class _Broken(Exception):
 def _read_promotion(folder: Path, name: str) -> tuple[Promotion, bytes]:
     file = f"{name}/{PROMOTION_FILE}"
     try:
-        data = (folder / PROMOTION_FILE).read_bytes()
+        data = plain_bytes(folder / PROMOTION_FILE)
         return parse_json(Promotion, data, file), data
     except (OSError, EvolveError) as error:
         raise _Broken(unreadable(file, "schema", error)) from error
@@ -57,7 +67,7 @@ def _read_promotion(folder: Path, name: str) -> tuple[Promotion, bytes]:
 def _row_findings(folder: Path, name: str, promotion: Promotion, rows: list[Row]) -> Iterator[Finding]:
     file = f"{name}/{ROWS_FILE}"
     try:
-        data = (folder / ROWS_FILE).read_bytes()
+        data = plain_bytes(folder / ROWS_FILE)
     except OSError as error:
         raise _Broken(unreadable(file, "rows", error)) from error
     lines = data.split(b"\n")[:-1] if data.endswith(b"\n") else data.split(b"\n")
@@ -89,6 +99,7 @@ def _decision_findings(name: str, promotion: Promotion, rows: list[Row], context
     sealed = sha256_json({task.task: [task.task_sha256, task.oracle_sha256] for task in promotion.sealed})
     yield compare(file, "digest of the sealed tasks", sealed, promotion.sealed_sha256)
     yield from _spend_findings(file, promotion, rows)
+    yield from count_findings(file, promotion, rows)
     yield compare(file, "position effect", position_effect(rows), promotion.position_effect)
     yield compare(file, "position effect of cost", cost_position_effect(rows), promotion.cost_position_effect)
     yield from _identity_findings(file, promotion, rows)
@@ -126,6 +137,7 @@ def _identity_findings(file: str, promotion: Promotion, rows: list[Row]) -> Iter
         if sealed.get(row.identity.task) != (row.identity.task_sha256, row.identity.oracle_sha256)
         or arms.get(row.arm) != (row.role, row.identity.fingerprint, row.identity.agent_sha256)
         or row.identity.runtime_sha256 != promotion.runtime_sha256
+        or row.split is not Split.SEALED
     ]
     yield compare(file, "rows of other tasks, arms, agents or runtimes", 0, len(strangers))
     incumbents = {arm.name for arm in promotion.arms if arm.role is Role.INCUMBENT}
@@ -156,6 +168,7 @@ def _binding_findings(folder: Path, name: str, promotion: Promotion, data: bytes
     changed = {*files, *promotion.lineage.deletes}
     yield compare(f"{name}/{PROMOTION_FILE}", "files that change", changed, set(promotion.base_files))
     names = {path.name for path in folder.iterdir()}
+    yield from overlay_findings(f"{name}/{PROMOTION_FILE}", promotion)
     yield compare(name, "files", {*EVIDENCE_FILES, OVERLAY_FOLDER}, names | optional_files(names))
 
 
@@ -168,15 +181,17 @@ def _ledger_findings(
     yield compare(file, f"look of {name}", promotion.sweep, sweep)
     decision = ledger.find_entry(entries, "decision", promotion.sweep)
     yield compare(file, f"decision of {name}", evidence_sha256, decision.evidence_sha256 if decision else None)
+    yield from age_findings(f"{name}/{PROMOTION_FILE}", promotion, decision)
     if decision is not None:
         yield compare(file, f"outcome of {name}", promotion.decision.outcome, decision.outcome)
     if look is not None:
         tasks = [task.task for task in promotion.sealed]
         expected = ledger.grant(entries[: look.seq], promotion.policy, promotion.skill, tasks, look.texts)
-        yield compare(file, f"texts seen by the look of {name}", _texts(promotion), look.texts)
+        yield compare(file, f"texts seen by the look of {name}", texts_of(promotion), look.texts)
         yield compare(file, f"number of the look of {name}", expected.look, promotion.ledger.look)
         yield compare(file, f"level of the look of {name}", expected.alpha, promotion.ledger.alpha)
         yield compare(file, f"level spent before the look of {name}", expected.spent, promotion.ledger.spent)
+        yield from look_findings(name, promotion, look)
         yield compare(file, f"policy of the look of {name}", promotion.policy_sha256, look.policy_sha256)
         yield compare(file, f"sealed tasks of the look of {name}", promotion.sealed_sha256, look.sealed_sha256)
         begun = {entry.sweep for entry in entries if entry.entry == "round"}
@@ -184,19 +199,9 @@ def _ledger_findings(
             yield judge(file, f"round {extra.sweep} of {name}", extra.sweep in begun, "an entry of it", NOTHING)
         for entry in entries[look.seq + 1 :]:
             if entry.sweep == look.sweep and entry.entry != "look":
-                yield compare(f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", _subject(look), _subject(entry))
-
-
-def _subject(entry: LedgerEntry) -> dict[str, object]:
-    """Return what all entries about one look have in common."""
-    own = {"seq", "at", "entry", "outcome", "evidence_sha256", "previous"}
-    return entry.model_dump(exclude=own)
-
-
-def _texts(promotion: Promotion) -> int:
-    """Return how many texts of the skill were seen beside the incumbent's."""
-    own = {arm.skills.get(promotion.skill) for arm in promotion.arms if arm.role is Role.INCUMBENT}
-    return len({arm.skills.get(promotion.skill) for arm in promotion.arms} - own - {None})
+                yield compare(
+                    f"{file}:{entry.seq + 1}", f"{entry.entry} of {name}", subject_of(look), subject_of(entry)
+                )
 
 
 def audit_ledger(promotion_root: Path) -> tuple[tuple[LedgerEntry, ...], Finding]:
@@ -221,12 +226,14 @@ def audit_evidence(folder: Path, context: AuditContext) -> list[Finding]:
         roots = context.workspace.spec.skill_roots
         findings.append(lineage_finding(f"{name}/{PROMOTION_FILE}", promotion, roots, lambda: context.ancestry))
         findings.extend(_ledger_findings(name, promotion, evidence_sha256, context.entries))
-        if ledger.find_entry(context.entries, "promotion", promotion.sweep) is not None:
+        promoted = was_promoted(promotion, evidence_sha256, context)
+        if promoted:
             findings.extend(commit_findings(name, promotion, evidence_sha256, context))
         findings.extend(_row_findings(folder, name, promotion, rows))
         look = ledger.look_of(context.entries, promotion.ledger.entry_sha256)
         findings.extend(time_findings(f"{name}/{ROWS_FILE}", promotion, rows, look) if look is not None else ())
         findings.extend(_decision_findings(name, promotion, rows, context))
+        findings.extend(containment_findings(f"{name}/{ROWS_FILE}", rows) if promoted else ())
     except _Broken as broken:
         findings.append(broken.finding)
     return findings
@@ -238,20 +245,39 @@ def open_audit(workspace: Workspace, repository: Repository) -> tuple[AuditConte
     return AuditContext(workspace, repository, entries, Measured(workspace.promotion)), chain
 
 
+def _evidence(context: AuditContext) -> Iterator[tuple[Path, str]]:
+    """Yield each folder of evidence with the digest of what it holds, an empty one where that cannot be read."""
+    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
+        try:
+            yield path.parent, sha256_bytes(plain_bytes(path))
+        except OSError:
+            yield path.parent, ""
+
+
 def audit_all(context: AuditContext) -> list[Finding]:
     """Check every evidence folder that exists or that the ledger knows of."""
     findings = [ledger_history_finding(context)]
     known: set[str] = set()
-    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
-        findings.extend(audit_evidence(path.parent, context))
-        known.add(sha256_bytes(path.read_bytes()))
+    for folder, digest in _evidence(context):
+        findings.extend(audit_evidence(folder, context))
+        known.add(digest)
     for entry in context.entries:
         if entry.entry == "decision" and entry.evidence_sha256 not in known:
             where = f"{ledger.LEDGER_FILE}:{entry.seq + 1}"
             check, expected = f"evidence of {entry.sweep}", f"a folder with evidence {entry.evidence_sha256}"
             findings.append(fault(where, check, expected, "that no folder holds this evidence"))
+    entered = {entry.evidence_sha256 for entry in context.entries}
+    named = {one for values in context.repository.carriers("Evolve-Evidence").values() for one in values}
+    findings.extend(_gone(named - known - entered))
     findings.extend(rollback_findings(context))
     return findings
+
+
+def _gone(named: Collection[str]) -> Iterator[Finding]:
+    """Give the faults of evidence that commits name and that no folder holds."""
+    for evidence in sorted(named):
+        check, found = f"evidence {evidence[:12]}", "that a commit names it, and it is gone"
+        yield fault(ledger.LEDGER_FILE, check, f"a folder with evidence {evidence}", found)
 
 
 def audit_since(context: AuditContext, revision: str) -> list[Finding]:
@@ -264,13 +290,10 @@ def audit_since(context: AuditContext, revision: str) -> list[Finding]:
     recent = context.repository.trailers_since(revision, "Evolve-Evidence")
     findings = [ledger_history_finding(context)]
     known: set[str] = set()
-    for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
-        found = sha256_bytes(path.read_bytes())
-        known.add(found)
-        if found in recent:
-            findings.extend(audit_evidence(path.parent, context))
-    for evidence in sorted(recent - known):
-        check, found = f"evidence {evidence[:12]}", "that a commit names it, and it is gone"
-        findings.append(fault(ledger.LEDGER_FILE, check, f"a folder with evidence {evidence}", found))
+    for folder, digest in _evidence(context):
+        known.add(digest)
+        if digest in recent:
+            findings.extend(audit_evidence(folder, context))
+    findings.extend(_gone(recent - known))
     findings.extend(rollback_findings(context, revision))
     return findings

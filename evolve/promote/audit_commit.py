@@ -11,14 +11,17 @@ from evolve.corpus.loading import sealed_digest, task_of
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
 from evolve.promote.audit_reuse import Measured
-from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER
-from evolve.promote.findings import CUT_OFF, Finding, compare, fault, unreadable
-from evolve.promote.git import Repository
-from evolve.promote.ledger import LEDGER_FILE
+from evolve.promote.checks import CLOCK_SLACK
+from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER, PROMOTION_FILE
+from evolve.promote.findings import CUT_OFF, NOTHING, Finding, compare, fault, judge, unreadable
+from evolve.promote.git import Commit, Repository
+from evolve.promote.ledger import LEDGER_FILE, find_entry
 from evolve.promote.lineage import Ancestry, read_ancestry
+from evolve.promote.places import plain_bytes
+from evolve.promote.standing import folders_at
 from evolve.promote.touched import touched_files
 from evolve.records.base import decode_text, parse_yaml
-from evolve.records.kinds import Role
+from evolve.records.kinds import Outcome, Role
 from evolve.records.ledger import LedgerEntry
 from evolve.records.policy import Policy
 from evolve.records.promotion import Promotion
@@ -60,7 +63,7 @@ def _ledger_findings(where: str, sha: str, context: AuditContext) -> Iterator[Fi
     """Check that the ledger of today goes on from the ledger in the commit."""
     then = context.repository.blob(sha, f"{context.prefix}/{LEDGER_FILE}")
     try:
-        now = (context.promotion_root / LEDGER_FILE).read_bytes()
+        now = plain_bytes(context.promotion_root / LEDGER_FILE)
     except OSError as error:
         yield unreadable(LEDGER_FILE, "ledger", error)
         return
@@ -71,7 +74,7 @@ def ledger_history_finding(context: AuditContext) -> Finding:
     """Check that the ledger of today goes on from each that was ever committed: whoever lets looks go, looks anew."""
     path = f"{context.prefix}/{LEDGER_FILE}"
     try:
-        now = (context.promotion_root / LEDGER_FILE).read_bytes()
+        now = plain_bytes(context.promotion_root / LEDGER_FILE)
     except OSError:
         now = b""
     commits = context.repository.commits_of(path)
@@ -83,16 +86,48 @@ def ledger_history_finding(context: AuditContext) -> Finding:
     return fault(LEDGER_FILE, check, expected, "that they are gone")
 
 
+def was_promoted(promotion: Promotion, evidence_sha256: str, context: AuditContext) -> bool:
+    """Whether the ledger says that evidence was promoted, or a commit that carries it does what promoting it does."""
+    if find_entry(context.entries, "promotion", promotion.sweep) is not None:
+        return True
+    touched = touched_files(promotion)
+
+    def held(revision: str) -> bool:
+        return all(_blob_digest(context.repository, revision, path) == file.after for path, file in touched.items())
+
+    commits = context.repository.commits_with_trailer("Evolve-Evidence", evidence_sha256)
+    return any(context.repository.in_history(one.sha) and held(one.sha) and not held(f"{one.sha}^") for one in commits)
+
+
 def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, context: AuditContext) -> Iterator[Finding]:
-    """Check the commit that carries a promotion's evidence."""
+    """Check each commit of this history that carries a promotion's evidence; where there is none, the oldest of all."""
     repository = context.repository
+    yield from _promotable_findings(name, promotion, context)
     commits = repository.commits_with_trailer("Evolve-Evidence", evidence_sha256)
     if not commits:
         found = CUT_OFF if repository.shallow else "that no commit carries it"
         yield fault("git", f"commit of {name}", f"one with Evolve-Evidence: {evidence_sha256}", found)
         return
-    commit = commits[-1]
-    where = f"git {commit.sha[:12]}"
+    here = [commit for commit in commits if repository.in_history(commit.sha)]
+    for commit in here or commits[-1:]:
+        yield from _one_commit_findings(commit, promotion, context)
+
+
+def _promotable_findings(name: str, promotion: Promotion, context: AuditContext) -> Iterator[Finding]:
+    """Check that what was promoted was entered as such, in time, and that the gate had said so."""
+    yield compare(
+        f"{name}/{PROMOTION_FILE}", "outcome of what was promoted", Outcome.PROMOTE, promotion.decision.outcome
+    )
+    entry = find_entry(context.entries, "promotion", promotion.sweep)
+    yield judge(LEDGER_FILE, f"promotion of {name}", entry is not None, "an entry of it", NOTHING)
+    if entry is not None:
+        in_time = entry.at <= promotion.expires_at + CLOCK_SLACK
+        until, at = (f"{moment:%Y-%m-%d}" for moment in (promotion.expires_at, entry.at))
+        yield judge(LEDGER_FILE, f"time of the promotion of {name}", in_time, f"until {until}", at)
+
+
+def _one_commit_findings(commit: Commit, promotion: Promotion, context: AuditContext) -> Iterator[Finding]:
+    repository, where = context.repository, f"git {commit.sha[:12]}"
     trailers = {
         "Evolve-Overlay": promotion.overlay_sha256,
         "Evolve-Policy": promotion.policy_sha256,
@@ -105,6 +140,7 @@ def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, conte
     for path, file in touched.items():
         yield compare(where, f"{path} after", file.after, _blob_digest(repository, commit.sha, path))
     yield from _skill_findings(where, commit.sha, promotion, Role.CANDIDATE, repository)
+    yield _folders_finding(where, commit.sha, promotion, context)
     yield from _rule_findings(where, promotion, commit.sha, context)
     if repository.shallow and not repository.has_parent(commit.sha):
         yield fault(where, "parent of the commit", "a commit", CUT_OFF)
@@ -116,6 +152,18 @@ def commit_findings(name: str, promotion: Promotion, evidence_sha256: str, conte
         path for path in repository.changed_in(commit.sha) if path not in touched and not _belongs(path, context.prefix)
     )
     yield compare(where, "files changed beside overlay, evidence and ledger", [], outside)
+
+
+def _folders_finding(where: str, sha: str, promotion: Promotion, context: AuditContext) -> Finding:
+    """Check that the promotion reached every folder that held the skill: evidence that leaves one out splits it."""
+    check = f"folders of {promotion.skill} that were left out"
+    try:
+        stands = folders_at(context.repository, sha, promotion.skill, context.workspace.spec.skill_roots)
+    except EvolveError as error:
+        return unreadable(where, check, error)
+    touched = touched_files(promotion)
+    reached = [folder for folder in stands if any(path.startswith(f"{folder}/") for path in touched)]
+    return compare(where, check, [], [folder for folder in stands if folder not in reached])
 
 
 def _rule_findings(where: str, promotion: Promotion, sha: str, context: AuditContext) -> Iterator[Finding]:
@@ -132,7 +180,10 @@ def _rule_findings(where: str, promotion: Promotion, sha: str, context: AuditCon
         tasks = tuple(task_of(context.repository.tree(sha, folder), Path(folder)) for folder in folders)
         found = sealed_digest(tasks)
     except EvolveError as error:
-        found = error.message
+        found, tasks = error.message, ()
+    tiers = {task.id: task.task.tier for task in tasks}
+    told = {task.task: task.tier for task in promotion.sealed if task.task in tiers}
+    yield compare(where, "tiers of the sealed tasks", tiers, told)
     yield compare(where, "sealed tasks", promotion.sealed_sha256, found)
 
 

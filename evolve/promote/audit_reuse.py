@@ -11,6 +11,7 @@ from evolve.errors import EvolveError
 from evolve.promote.checks import CLOCK_SLACK
 from evolve.promote.evidence import PROMOTION_FILE, ROWS_FILE
 from evolve.promote.findings import Finding, compare, fault, judge
+from evolve.promote.places import plain_bytes
 from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import parse_json, read_jsonl
 from evolve.records.kinds import Role
@@ -28,7 +29,7 @@ class Measured:
         self._rows: dict[str, Mapping[str, Row]] = {}
         for path in sorted(promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
             with contextlib.suppress(EvolveError, OSError):
-                promotion = parse_json(Promotion, path.read_bytes(), str(path))
+                promotion = parse_json(Promotion, plain_bytes(path), str(path))
                 self._folders[promotion.sweep] = path.parent
                 self._digests[promotion.sweep] = frozenset((*promotion.row_sha256, *promotion.surplus_sha256))
 

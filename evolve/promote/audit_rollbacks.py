@@ -13,6 +13,7 @@ from evolve.promote.audit_commit import AuditContext
 from evolve.promote.evidence import PROMOTION_FILE
 from evolve.promote.findings import CUT_OFF, NOTHING, Finding, compare, fault, judge
 from evolve.promote.git import Repository
+from evolve.promote.places import plain_bytes
 from evolve.promote.rollback import ROLLBACK_TRAILER
 from evolve.promote.touched import Touched, touched_files
 from evolve.records.base import parse_json
@@ -45,7 +46,7 @@ def rollback_findings(context: AuditContext, since: str | None = None) -> list[F
 def rollback_findings_of(folder: Path, context: AuditContext) -> list[Finding]:
     """Check the rollbacks of the promotion whose evidence a folder holds."""
     try:
-        digest = sha256_bytes((folder / PROMOTION_FILE).read_bytes())
+        digest = sha256_bytes(plain_bytes(folder / PROMOTION_FILE))
     except OSError:
         return []
     repository = context.repository
@@ -76,7 +77,7 @@ def _held(context: AuditContext) -> dict[str, Promotion]:
     held = {}
     for path in sorted(context.promotion_root.glob(f"*/*/{PROMOTION_FILE}")):
         try:
-            data = path.read_bytes()
+            data = plain_bytes(path)
             held[sha256_bytes(data)] = parse_json(Promotion, data, str(path))
         except (EvolveError, OSError):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -21,6 +22,7 @@ from evolve.promote.vouched import unvouched_arms
 from evolve.records.base import jsonl_bytes
 from evolve.records.kinds import Outcome, Role, Split
 from evolve.records.promotion import Promotion
+from evolve.records.row import Row
 from evolve.skills import Skill
 from evolve.snapshot import Snapshot
 from evolve.workspace import POLICY_FILE, Workspace
@@ -69,6 +71,11 @@ def check_rules_committed(target: Target, corpus: Corpus, skill: str) -> None:
         )
 
 
+def uncontained_tasks(rows: Sequence[Row]) -> list[str]:
+    """Return the tasks of rows that were graded without containment."""
+    return sorted({row.identity.task for row in rows if "host" in row.identity.sandbox.split("+")})
+
+
 def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *, now: datetime) -> None:
     """Check everything that a promotion must hold to, as things stand now.
 
@@ -88,7 +95,7 @@ def check_promotable(evidence: Evidence, workspace: Workspace, corpus: Corpus, *
     if unvouched := unvouched_arms(promotion, evidence.rows):
         arm, reason = next(iter(unvouched.items()))
         raise _refuse("unvouched", f"the reused rows of arm {arm}: {reason}", "measure it again with --no-reuse")
-    if uncontained := sorted({row.identity.task for row in evidence.rows if "host" in row.identity.sandbox.split("+")}):
+    if uncontained := uncontained_tasks(evidence.rows):
         hint = "install bubblewrap and measure it again"
         raise _refuse("uncontained", f"{', '.join(uncontained[:3])}: graded without containment", hint)
     if promotion.generated_at > now + CLOCK_SLACK:
@@ -137,7 +144,7 @@ def check_folders(promotion: Promotion, workspace: Workspace) -> None:
         EvidenceFault: The folders are named.
 
     """
-    roots = workspace.spec.skill_roots
+    roots = dict.fromkeys(workspace.spec.skill_roots)
     found = tuple(f"{root}/{promotion.skill}" for root in roots if (workspace.root / root / promotion.skill).is_dir())
     plain = tuple(folder for folder in found if (workspace.root / folder).resolve() == workspace.root / folder)
     if promotion.folders and plain != promotion.folders:

@@ -11,6 +11,7 @@ from pathlib import Path
 from evolve.errors import EnvironmentFault, InputError
 from evolve.promote.git_tree import read_listed
 from evolve.promote.index_lock import refuse_locked
+from evolve.promote.midway import MIDWAY, refuse_midway
 from evolve.snapshot import Snapshot
 
 FALLBACK_IDENTITY = ("-c", "user.name=evolve", "-c", "user.email=evolve@localhost")
@@ -85,9 +86,10 @@ class Repository:
             return False
         return not name.startswith("-")
 
-    def changed(self, paths: Sequence[str]) -> list[str]:
-        """Return which of some paths differ from HEAD or are untracked."""
-        text = self._call("--literal-pathspecs", "status", "--porcelain", "--untracked-files=all", "-z", "--", *paths)
+    def changed(self, paths: Sequence[str], *, ignored: bool = False) -> list[str]:
+        """Return which of some paths differ from HEAD or are untracked; those that git ignores only when asked."""
+        ways = ("--porcelain", "--untracked-files=all", "-z", *(["--ignored=matching"] if ignored else []))
+        text = self._call("--literal-pathspecs", "status", *ways, "--", *paths)
         return [entry[3:] for entry in text.split("\0") if len(entry) > 3]
 
     def commit(self, paths: Sequence[str], message: str) -> str:
@@ -110,6 +112,11 @@ class Repository:
 
         """
         refuse_locked(self.root / self._call("rev-parse", "--git-path", "index.lock"))
+
+    def check_settled(self) -> None:
+        """Refuse to commit in the midst of a rebase, a merge, or the like."""
+        told = self._call("rev-parse", *(part for name in MIDWAY for part in ("--git-path", name)))
+        refuse_midway({name: self.root / path for name, path in zip(MIDWAY, told.splitlines(), strict=True)})
 
     def back_to(self, head: str | None, branch: str | None, new_branch: str | None) -> None:
         """Go back to a head and a branch after a commit that must not stand; files on disk are left alone."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -164,9 +165,13 @@ def read_ledger(promotion: Path) -> tuple[LedgerEntry, ...]:
     return entries
 
 
-def look_of(entries: Iterable[LedgerEntry], digest: str) -> LedgerEntry | None:
-    """Return the entry with a digest, as evidence names its look."""
-    return next((entry for entry in entries if entry.digest() == digest), None)
+def look_of(entries: Sequence[LedgerEntry], digest: str) -> LedgerEntry | None:
+    """Return the entry with a digest, as evidence names its look; the entries are a chain that was checked."""
+    # The entry after one holds its digest: to make each anew takes minutes over a long ledger and all its evidence.
+    for entry, following in itertools.pairwise(entries):
+        if following.previous == digest:
+            return entry
+    return entries[-1] if entries and entries[-1].digest() == digest else None
 
 
 def find_entry(entries: tuple[LedgerEntry, ...], kind: str, sweep: str) -> LedgerEntry | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import stat
 from pathlib import Path
 
 from evolve.errors import EvidenceFault
@@ -16,6 +18,18 @@ def put(path: Path, data: bytes | None, mode: int) -> None:
     elif path.exists():
         path.unlink()
         fsync_folder(path.parent)
+
+
+def plain_bytes(path: Path) -> bytes:
+    """Return what a file of evidence holds; of a link, a pipe or a device nothing is read, which might have no end.
+
+    Raises:
+        OSError: It is missing, or no plain file.
+
+    """
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(errno.EINVAL, "not a plain file")
+    return path.read_bytes()
 
 
 def clear_temporary(path: Path) -> None:

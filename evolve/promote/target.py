@@ -22,9 +22,11 @@ def check_branch(target: Target) -> None:
     """Refuse a branch that the commit could not go to, before anything is paid for.
 
     Raises:
-        InputError: The branch's name is invalid, or it exists and is not the current one.
+        InputError: The branch's name is invalid, it exists and is not the current one, or git is in the midst of a
+            rebase, a merge, or the like.
 
     """
+    target.repository.check_settled()
     if target.branch is None or target.branch == target.repository.branch():
         return
     if not target.repository.valid_branch_name(target.branch):

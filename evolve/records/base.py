@@ -219,6 +219,8 @@ def read_jsonl(model: type[R], path: Path) -> Iterator[R]:
 
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path}: not a file", code="unreadable")
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}", code="missing-file") from error

@@ -138,3 +138,17 @@ def test_archived_candidates_and_earlier_texts_of_the_skill_are_known(measured: 
     (workspace.overlays / ARCHIVE_FILE).write_text("{broken\n")
     damaged = read_ancestry(workspace, Repository(measured.root))
     assert damaged.unknown([A, later], "bracket", now.folders) == [A]
+
+
+def test_a_clone_knows_the_lineage_though_git_ignores_the_overlays(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    (workspace / ".gitignore").write_text("/results/\n/overlays/\n")
+    git(workspace, "commit", "--quiet", "--all", "--message", "Ignore overlays")
+    _, digest = parent_folder(workspace, evolve)
+    overlay = child_of(digest, workspace)
+    assert evolve("benchmark", overlay).code == 0
+    assert evolve("promote", overlay).code == 0
+    git(workspace, "clean", "-d", "-x", "--force", "--quiet", "overlays")
+    ran = evolve("audit", "--all")
+    assert ran.code == 0, ran.out

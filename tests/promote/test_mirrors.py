@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from evolve.digest import tree_digest
+from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
-from tests.promote.conftest import Measured
+from tests.promote.conftest import Measured, mirror
 from tests.promote.test_killed import promoted
 from tests.worlds import ScriptedModel, git
 
@@ -146,3 +148,26 @@ def test_the_story_says_what_came_and_went_and_where(several_files: Measured, ev
     assert ran.code == 0
     assert "files of the skill: 2 changed, 1 added, 2 deleted (also in .agents/skills/bracket), " in ran.out
     assert "+++ /dev/null" in ran.out
+
+
+def test_a_path_that_is_too_long_below_a_mirror_is_refused_before_it_is_paid_for(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    mirror(workspace)
+    git(workspace, "add", "--all")
+    git(workspace, "commit", "--quiet", "--message", "Mirror")
+    name = "/".join(["d" * 200] * 5)[: 1024 - len("skills/bracket//x.md")]
+    path = workspace / "overlays/long/skills/bracket" / name / "x.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("Long.\n")
+    spec = f"schema: evolve/overlay@1\nskills: [bracket]\nadds: ['skills/bracket/{name}/x.md']\n"
+    (workspace / "overlays/long/overlay.yaml").write_text(spec)
+    ran = evolve("benchmark", "overlays/long", "--json")
+    assert ran.json()["error"]["code"] == "unsafe-path", ran.out
+    assert not model.requests
+
+
+def test_a_root_that_is_named_twice_is_no_mirror(workspace: Path) -> None:
+    spec = workspace / "evolve.yaml"
+    spec.write_text("skill_roots: [skills, ./skills]\n" + spec.read_text())
+    assert find_workspace(workspace).skill("bracket").folders == ("skills/bracket",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from evolve.promote.pull_request import PullRequest, open_pull_request, remote_f
 from evolve.promote.recovery import BYTES_FOLDER, pending, recover, refuse_unfinished
 from evolve.promote.rollback import find_promoted, roll_back
 from evolve.workspace import find_workspace
+from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 from tests.promote.test_apply import attempt, hook, with_promotion
 from tests.promote.test_killed import job, killed_at, promoted, target_of
@@ -297,3 +299,22 @@ def test_an_overlay_file_that_is_a_link_is_refused(measured: Measured) -> None:
     with pytest.raises(EvolveError) as fault:
         attempt(measured)
     assert fault.value.code == "escaping-link"
+
+
+@pytest.mark.parametrize("command", ["rebase", "merge", "cherry-pick"])
+def test_nothing_is_committed_in_the_midst_of_what_git_may_give_up(
+    measured: Measured, evolve: CommandLine, command: str
+) -> None:
+    root = measured.root
+    for branch, text in (("other", "a"), ("main", "b")):
+        git(root, "switch", "--quiet", *(["--create"] if branch == "other" else []), branch)
+        (root / "same.txt").write_text(text)
+        git(root, "add", "same.txt")
+        git(root, "commit", "--quiet", "--message", text)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(root, command, "other")
+    head = git(root, "rev-parse", "HEAD")
+    ran = evolve("promote", measured.overlay, "--json")
+    assert ran.json()["error"]["code"] == "git-midway", ran.out
+    assert f"a {command}" in ran.json()["error"]["message"]
+    assert git(root, "rev-parse", "HEAD") == head
