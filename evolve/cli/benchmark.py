@@ -10,10 +10,12 @@ import click
 from evolve.cli.opening import open_bench, settled_here
 from evolve.cli.output import emit, json_option
 from evolve.cli.run_options import options_of, run_options
-from evolve.errors import ExitCode
+from evolve.errors import EvolveError, ExitCode
 
 if TYPE_CHECKING:
     from evolve.promote.confirm import Confirmation
+    from evolve.skills import Skill
+    from evolve.workspace import Workspace
 
 
 @click.command("benchmark", short_help="Measure an overlay against the incumbent on the sealed tasks, and decide.")
@@ -61,6 +63,8 @@ def command(
     with open_bench(workspace, as_json=as_json, options=options_of(**limits)) as (bench, _):
         validate_overlay(frozen, incumbent, bench.corpus, str(overlay), bench.policy.leaks)
         check_parents(frozen, incumbent, workspace, str(overlay))
+        if (uncommitted := _uncommitted(workspace, incumbent)) is not None:
+            bench.progress.note(uncommitted)
         wanted = tuple(dict.fromkeys((*bench.arms.rivals(incumbent, bench.progress.note), *rivals)))
         confirmation = Confirmation(bench, incumbent, frozen, wanted)
         if plan_only:
@@ -86,6 +90,19 @@ def command(
         text += f"\nnext: evolve promote {overlay}"
     emit(value, text, as_json=as_json)
     return ExitCode.BROKEN if unusable_arms(evidence) else ExitCode.DONE
+
+
+def _uncommitted(workspace: Workspace, incumbent: Skill) -> str | None:
+    """Return why evidence about a skill could not be promoted as things stand, if its text is not the committed one."""
+    from evolve.promote.checks import check_committed
+    from evolve.promote.git import Repository
+    from evolve.promote.target import Target
+
+    try:
+        check_committed(Target(workspace, Repository(workspace.root)), incumbent)
+    except EvolveError as error:
+        return f"note: what is measured could not be promoted: {error.message}"
+    return None
 
 
 def _warning(confirmation: Confirmation) -> str | None:

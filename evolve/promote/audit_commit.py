@@ -10,6 +10,7 @@ from pathlib import Path
 from evolve.corpus.loading import sealed_digest, task_of
 from evolve.digest import sha256_bytes
 from evolve.errors import EvolveError
+from evolve.overlays import OVERLAY_FILE
 from evolve.promote.audit_reuse import Measured
 from evolve.promote.checks import CLOCK_SLACK
 from evolve.promote.evidence import EVIDENCE_FILES, OVERLAY_FOLDER, PROMOTION_FILE
@@ -20,6 +21,7 @@ from evolve.promote.lineage import Ancestry, read_ancestry
 from evolve.promote.places import plain_bytes
 from evolve.promote.standing import folders_at
 from evolve.promote.touched import touched_files
+from evolve.records.archive import ARCHIVE_FILE, LEARNINGS_FILE
 from evolve.records.base import decode_text, parse_yaml
 from evolve.records.kinds import Outcome, Role
 from evolve.records.ledger import LedgerEntry
@@ -148,10 +150,11 @@ def _one_commit_findings(commit: Commit, promotion: Promotion, context: AuditCon
     for path, file in touched.items():
         yield compare(where, f"{path} before", file.before, _blob_digest(repository, f"{commit.sha}^", path))
     yield from _skill_findings(where, f"{commit.sha}^", promotion, Role.INCUMBENT, repository)
-    outside = sorted(
-        path for path in repository.changed_in(commit.sha) if path not in touched and not _belongs(path, context.prefix)
+    outside = (path for path in repository.changed_in(commit.sha) if path not in touched)
+    others = sorted(
+        path for path in outside if not _belongs(path, context.prefix) and not _noted(path, commit.sha, context)
     )
-    yield compare(where, "files changed beside overlay, evidence and ledger", [], outside)
+    yield compare(where, "files changed beside overlay, evidence and ledger", [], others)
 
 
 def _folders_finding(where: str, sha: str, promotion: Promotion, context: AuditContext) -> Finding:
@@ -195,6 +198,17 @@ def _skill_findings(
     for folder in promotion.folders:
         found = repository.tree(revision, folder).digest
         yield compare(where, f"{folder}/ {'after' if role is Role.CANDIDATE else 'before'}", measured, found)
+
+
+def _noted(path: str, sha: str, context: AuditContext) -> bool:
+    """Whether a path is of what was tried: notes have a commit of their own, which a squashed merge takes into this one."""
+    overlays = context.workspace.spec.overlays
+    parts = path.removeprefix(f"{overlays}/").split("/")
+    if not path.startswith(f"{overlays}/"):
+        return False
+    if len(parts) == 1:
+        return parts[0] in (ARCHIVE_FILE, LEARNINGS_FILE)
+    return context.repository.blob(sha, f"{overlays}/{parts[0]}/{OVERLAY_FILE}") is not None
 
 
 def _belongs(path: str, prefix: str) -> bool:

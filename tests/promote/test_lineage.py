@@ -98,6 +98,19 @@ def test_where_a_hook_refuses_the_note_the_promotion_stands_and_it_is_said(
     assert "note: it was promoted, and what it comes from is in no commit yet" in ran.err
 
 
+def test_benchmark_says_beforehand_that_a_text_that_is_not_committed_cannot_be_promoted(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    (workspace / "skills/bracket/notes.md").write_text("Mine.\n")
+    ran = evolve("benchmark", write_overlay(workspace))
+    assert ran.code == 0
+    said = "note: what is measured could not be promoted: skills/bracket/notes.md: not what HEAD holds"
+    assert said in ran.err
+    git(workspace, "add", "--all", "skills")
+    git(workspace, "commit", "--quiet", "--message", "Notes")
+    assert said not in evolve("benchmark", write_overlay(workspace)).err
+
+
 def test_evidence_whose_parent_is_gone_is_not_promoted(
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
