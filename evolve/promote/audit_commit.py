@@ -201,7 +201,7 @@ def _skill_findings(
 
 
 def _noted(path: str, sha: str, context: AuditContext) -> bool:
-    """Whether a path is of what was tried: notes have a commit of their own, which a squashed merge takes into this one."""
+    """Whether a path is of what was tried, whose own commit a squashed merge takes into this one."""
     overlays = context.workspace.spec.overlays
     parts = path.removeprefix(f"{overlays}/").split("/")
     if not path.startswith(f"{overlays}/"):

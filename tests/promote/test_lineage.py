@@ -102,13 +102,14 @@ def test_benchmark_says_beforehand_that_a_text_that_is_not_committed_cannot_be_p
     workspace: Path, model: ScriptedModel, evolve: CommandLine
 ) -> None:
     (workspace / "skills/bracket/notes.md").write_text("Mine.\n")
-    ran = evolve("benchmark", write_overlay(workspace))
+    overlay = write_overlay(workspace)
+    ran = evolve("benchmark", overlay)
     assert ran.code == 0
     said = "note: what is measured could not be promoted: skills/bracket/notes.md: not what HEAD holds"
     assert said in ran.err
     git(workspace, "add", "--all", "skills")
     git(workspace, "commit", "--quiet", "--message", "Notes")
-    assert said not in evolve("benchmark", write_overlay(workspace)).err
+    assert said not in evolve("benchmark", overlay).err
 
 
 def test_evidence_whose_parent_is_gone_is_not_promoted(
