@@ -13,7 +13,18 @@ from evolve.report.markdown import clipped, fenced, inert
 from evolve.report.shorten import FOLDED_LINES, FOLDED_ROWS, LIMIT_BYTES, shortened
 
 VERDICT = "**Promote: the candidate is better, and it is proven.**"
-HOSTILE = ("</details>", "```", "````diff", "| a |", "| --- |", "# x", "<details><summary>", "~~~", "\u2028# y", "é" * 40)
+HOSTILE = (
+    "</details>",
+    "```",
+    "````diff",
+    "| a |",
+    "| --- |",
+    "# x",
+    "<details><summary>",
+    "~~~",
+    "\u2028# y",
+    "é" * 40,
+)
 TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=60))
 
 
