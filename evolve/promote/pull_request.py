@@ -57,9 +57,12 @@ def remote_for(target: Target) -> str:
 
 def text_for(evidence: Evidence, report: str) -> tuple[str, str]:
     """Return title and body: the report of the evidence, which is as short as a forge takes it."""
-    estimate = evidence.promotion.decision.estimates[0]
+    estimates = evidence.promotion.decision.estimates
+    decides = next((one for one in estimates if one.decides and one.value is not None), None)
     title = f"Promote {evidence.promotion.lineage.operator} overlay of {evidence.promotion.skill}"
-    return f"{title}: {estimate.value:+.0f} points", report
+    if decides is None:
+        return title, report
+    return f"{title}: {decides.value:+.1f} {decides.unit} over {decides.tasks} tasks x {decides.runs} runs", report
 
 
 def open_pull_request(target: Target, request: PullRequest) -> str | None:
