@@ -8,56 +8,60 @@ from typing import TYPE_CHECKING
 import click
 
 from evolve.cli.opening import here
-from evolve.cli.output import json_option, say
+from evolve.cli.output import emit_bytes, json_option, say
 from evolve.errors import InputError
 
 if TYPE_CHECKING:
+    from evolve.cli.sources import Source
     from evolve.workspace import Workspace
 
 
-@click.command("report", short_help="Show a generation, a sweep or a promotion as Markdown.")
+@click.command("report", short_help="Show a generation, a sweep or a promotion: Markdown, JSON, CSV or JUnit.")
 @click.argument("what", required=False)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead.")
+@click.option("--md", "as_md", is_flag=True, help="Markdown of at most 60 KB, for a pull request; the default.")
 @json_option
-def command(what: str | None, output: Path | None, as_json: bool) -> None:
-    """Show a generation, a sweep or a promotion as Markdown.
+@click.option("--csv", "as_csv", is_flag=True, help="The cells as CSV, a row each.")
+@click.option("--junit", "as_junit", is_flag=True, help="The reasons of the gate and the sealed tasks as JUnit XML.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead.")
+def command(what: str | None, as_md: bool, as_json: bool, as_csv: bool, as_junit: bool, output: Path | None) -> None:
+    """Show a generation, a sweep or a promotion: Markdown, JSON, CSV or JUnit.
 
     WHAT is the id of a generation or sweep, or a folder below promotion/; by default the newest generation.
 
     Example: evolve report g0001 --output report.md
     """
-    from evolve.files import write_atomic
+    from evolve.cli.sources import found
 
-    text = _json(here(), what) if as_json else _markdown(here(), what)
+    if sum((as_md, as_json, as_csv, as_junit)) > 1:
+        raise InputError("give one of --md, --json, --csv and --junit", hint="evolve report --help", code="usage")
+    workspace = here()
+    source = found(workspace, what)
+    if as_csv:
+        emit_bytes(_csv(workspace, source), output)
+        return
+    text = _junit(workspace, source) if as_junit else _json(source) if as_json else _markdown(workspace, source)
     if output is not None:
-        write_atomic(output, text.encode("utf-8"))
-        say(f"written: {output}", err=True)
+        emit_bytes(text.encode("utf-8"), output)
     else:
         say(text.rstrip("\n"))
 
 
-def _found(workspace: Workspace, what: str | None) -> tuple[str, Path]:
-    from evolve.bench.books import PLAN_FILE
-    from evolve.generation.state import STATE_FILE
-    from evolve.promote.apply import evidence_of
+def _csv(workspace: Workspace, source: Source) -> bytes:
+    from evolve.cli.sources import rows_of
+    from evolve.report.cells import cells_csv
 
-    if what is None:
-        newest = max(workspace.generations.glob(f"g*/{STATE_FILE}"), default=None)
-        if newest is None:
-            raise InputError("there is no generation yet", hint="evolve generation", code="nothing-to-report")
-        return "generation", newest.parent
-    name = Path(what).name
-    if (workspace.generations / name / STATE_FILE).exists():
-        return "generation", workspace.generations / name
-    if (workspace.sweeps / name / PLAN_FILE).exists():
-        return "sweep", workspace.sweeps / name
-    folder = evidence_of(workspace, what)
-    if folder is None:
-        raise InputError(f"{what}: no generation, sweep or promotion", hint="evolve report --help", code="not-found")
-    return "promotion", folder
+    return cells_csv(rows_of(workspace, source))
 
 
-def _markdown(workspace: Workspace, what: str | None) -> str:
+def _junit(workspace: Workspace, source: Source) -> str:
+    from evolve.cli.sources import evidence_folder_of
+    from evolve.promote.evidence import read_evidence
+    from evolve.report.gate_cases import gate_junit
+
+    return gate_junit(read_evidence(evidence_folder_of(workspace, source))).decode("utf-8")
+
+
+def _markdown(workspace: Workspace, source: Source) -> str:
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.measured import counted_rows
     from evolve.cli.generations import evidence_diff, evidence_of_generation
@@ -69,7 +73,7 @@ def _markdown(workspace: Workspace, what: str | None) -> str:
     from evolve.records.plan import Plan
     from evolve.report.markdown import generation_report, promotion_report, sweep_report
 
-    kind, folder = _found(workspace, what)
+    kind, folder = source.kind, source.folder
     if kind == "sweep":
         plan, rows = read_json(Plan, folder / PLAN_FILE), tuple(counted_rows(folder))
         return sweep_report(plan, rows, diagnostics_table(sweep_diagnostics(folder, plan, rows)))
@@ -82,8 +86,8 @@ def _markdown(workspace: Workspace, what: str | None) -> str:
     return generation_report(state.record, found, evidence_diff(workspace, repository, found) if found else "")
 
 
-def _json(workspace: Workspace, what: str | None) -> str:
-    kind, folder = _found(workspace, what)
+def _json(source: Source) -> str:
+    kind, folder = source.kind, source.folder
     if kind == "sweep":
         return _sweep_json(folder)
     if kind == "promotion":

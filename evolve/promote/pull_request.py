@@ -13,7 +13,6 @@ from evolve.errors import EnvironmentFault, InputError
 from evolve.promote.evidence import Evidence
 from evolve.promote.target import Target
 
-MAX_BODY_CHARS = 60_000
 GH_WAIT_S = 120
 
 
@@ -57,11 +56,13 @@ def remote_for(target: Target) -> str:
 
 
 def text_for(evidence: Evidence, report: str) -> tuple[str, str]:
-    """Return title and body: the report of the evidence, cut where a forge would refuse it."""
-    estimate = evidence.promotion.decision.estimates[0]
+    """Return title and body: the report of the evidence, which is as short as a forge takes it."""
+    estimates = evidence.promotion.decision.estimates
+    decides = next((one for one in estimates if one.decides and one.value is not None), None)
     title = f"Promote {evidence.promotion.lineage.operator} overlay of {evidence.promotion.skill}"
-    more = "" if len(report) <= MAX_BODY_CHARS else "\n\n(cut; the whole: evolve report)\n"
-    return f"{title}: {estimate.value:+.0f} points", report[:MAX_BODY_CHARS] + more
+    if decides is None:
+        return title, report
+    return f"{title}: {decides.value:+.1f} {decides.unit} over {decides.tasks} tasks x {decides.runs} runs", report
 
 
 def open_pull_request(target: Target, request: PullRequest) -> str | None:

@@ -17,7 +17,10 @@ from evolve.records.kinds import Outcome, Role
 from evolve.records.plan import Plan
 from evolve.records.promotion import Spend
 from evolve.records.row import Row
+from evolve.report.shorten import shortened
 
+FEW_TASKS = 6
+TEXT_CHARS = 1_000
 TEMPLATES = "templates"
 VERDICTS = {
     Outcome.PROMOTE: "Promote: the candidate is better, and it is proven.",
@@ -44,6 +47,19 @@ def fenced(text: str, language: str = "") -> str:
 def capitalised(text: str) -> str:
     """Return text whose first letter is a capital; the rest, as a key is, stays as it is."""
     return text[:1].upper() + text[1:]
+
+
+def few(tasks: Sequence[str]) -> str:
+    """Return the first few of some tasks, and how many more there are."""
+    more = f" and {len(tasks) - FEW_TASKS} more" if len(tasks) > FEW_TASKS else ""
+    return ", ".join(tasks[:FEW_TASKS]) + more
+
+
+def clipped(text: object) -> str:
+    """Return a text of which what is beyond 1,000 characters is counted only."""
+    whole = str(text)
+    more = f" ... ({len(whole) - TEXT_CHARS:,} more characters)" if len(whole) > TEXT_CHARS else ""
+    return whole[:TEXT_CHARS] + more
 
 
 def money(micros: int | None) -> str:
@@ -106,12 +122,16 @@ def render(name: str, **values: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(inert=inert, fenced=fenced, value=shown_value, interval=shown_interval, told=told)
-    environment.filters["capitalised"] = capitalised
+    environment.filters.update(capitalised=capitalised, clipped=clipped, few=few)
     return environment.get_template(name).render(**values).strip() + "\n"
 
 
 def promotion_report(evidence: Evidence, diff: str) -> str:
-    """Render the evidence of one candidate."""
+    """Render the evidence of one candidate, as short as a pull request takes it."""
+    return shortened(_promotion(evidence, diff))
+
+
+def _promotion(evidence: Evidence, diff: str) -> str:
     promotion = evidence.promotion
     return render(
         "promotion.md.j2",
@@ -121,6 +141,7 @@ def promotion_report(evidence: Evidence, diff: str) -> str:
         headlines=[reason for reason in promotion.decision.reasons if reason.code in HEADLINES],
         blocking=[reason for reason in promotion.decision.reasons if reason.blocking],
         other=[reason for reason in promotion.decision.reasons if not reason.blocking and reason.code not in HEADLINES],
+        of_many=[reason for reason in promotion.decision.reasons if len(reason.tasks) > FEW_TASKS],
         spend=spend_sentence(promotion.spend),
         comparators=_comparators(evidence),
         signed=signatories(evidence).lines,
@@ -142,10 +163,10 @@ def _comparators(evidence: Evidence) -> list[tuple[str, str, str]]:
 
 def generation_report(generation: Generation, evidence: Evidence | None, diff: str) -> str:
     """Render a generation, with the evidence of its finalist when it had one."""
-    inner = promotion_report(evidence, diff) if evidence is not None else ""
+    inner = _promotion(evidence, diff) if evidence is not None else ""
     cost = generation.proposer_usd_micros
     proposing = "an unknown amount" if cost is None else money(cost)
-    return render("generation.md.j2", generation=generation, inner=inner, proposing=proposing)
+    return shortened(render("generation.md.j2", generation=generation, inner=inner, proposing=proposing))
 
 
 def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -163,7 +184,7 @@ def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Se
     table = {
         task: {arm: tally([row for row in rows if row.identity.task == task], arm) for arm in arms} for task in tasks
     }
-    return render(
+    text = render(
         "sweep.md.j2",
         plan=plan,
         rows=rows,
@@ -174,3 +195,4 @@ def sweep_report(plan: Plan, rows: tuple[Row, ...], diagnostics: Mapping[str, Se
         files=(PLAN_FILE, JOURNAL_FILE),
         diagnostics=diagnostics or {},
     )
+    return shortened(text)

@@ -56,7 +56,7 @@ def test_with_gh_the_branch_is_pushed_and_the_pull_request_opened(
     assert git(measured.root, "rev-parse", "main") == git(measured.root, "rev-parse", f"{branch}^")
     asked = args.read_text().splitlines()
     assert asked[:6] == ["pr", "create", "--head", branch, "--base", "main"]
-    assert "Promote demonstrate overlay of bracket: +100 points" in asked
+    assert "Promote demonstrate overlay of bracket: +100.0 percentage points over 8 tasks x 3 runs" in asked
     assert args.with_suffix(".body").read_text() == told["body"]
     assert "+## Examples" in told["body"]
     assert evolve("audit", "--all").code == 0

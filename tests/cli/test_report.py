@@ -1,0 +1,127 @@
+"""The formats of ``evolve report`` and the tables of ``evolve export``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import CommandLine
+from tests.promote.conftest import Measured, measured, measured_once
+from tests.worlds import ScriptedModel
+
+__all__ = ["measured", "measured_once"]
+DOCUMENT = Path(__file__).parents[2] / "docs/reports.md"
+
+
+def cells(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def sweep_of(measured: Measured) -> str:
+    return measured.evidence().promotion.sweep
+
+
+def test_markdown_is_the_default(measured: Measured, evolve: CommandLine) -> None:
+    folder = str(measured.folder)
+    assert evolve("report", folder).out == evolve("report", folder, "--md").out
+
+
+def test_the_cells_of_a_sweep_and_of_its_promotion_are_the_same(measured: Measured, evolve: CommandLine) -> None:
+    sweep, promotion = evolve("report", sweep_of(measured), "--csv"), evolve("report", str(measured.folder), "--csv")
+    assert sweep.out == promotion.out
+    assert len(cells(sweep.out)) == len(measured.evidence().rows) == 48
+
+
+def test_a_promotion_is_a_test_suite(measured: Measured, evolve: CommandLine) -> None:
+    ran = evolve("report", str(measured.folder), "--junit", "--output", "gate.xml")
+    assert (ran.code, ran.out, ran.err) == (0, "", "written: gate.xml\n")
+    assert ElementTree.fromstring(Path("gate.xml").read_bytes()).attrib["failures"] == "0"
+    shown = evolve("report", str(measured.folder), "--junit").out
+    assert shown.encode() == Path("gate.xml").read_bytes()
+
+
+def test_a_sweep_is_no_test_suite(measured: Measured, evolve: CommandLine) -> None:
+    ran = evolve("report", sweep_of(measured), "--junit")
+    assert ran.code == 2 and "is a sweep, which decides nothing" in ran.err
+
+
+@pytest.mark.parametrize("formats", [("--md", "--csv"), ("--json", "--junit"), ("--md", "--json", "--csv")])
+def test_a_report_has_one_format(workspace: Path, evolve: CommandLine, formats: tuple[str, ...]) -> None:
+    ran = evolve("report", *formats)
+    assert ran.code == 2 and "one of --md, --json, --csv and --junit" in ran.out + ran.err
+
+
+def test_a_generation_is_reported_by_the_evidence_of_its_finalist(
+    workspace: Path, model: ScriptedModel, evolve: CommandLine
+) -> None:
+    assert evolve("generation").code == 0
+    folder = next((workspace / "promotion/bracket").iterdir())
+    for form in ("--csv", "--junit"):
+        assert evolve("report", form).out == evolve("report", str(folder), form).out
+    assert "name its sweeps or its evidence" in evolve("export", "g0001", "--csv").err
+    state = workspace / "results/generations/g0001/generation.json"
+    state.write_text(json.dumps({**json.loads(state.read_text()), "evidence": None}))
+    for form in ("--csv", "--junit"):
+        ran = evolve("report", form)
+        assert ran.code == 2 and "g0001: decided on no candidate" in ran.err
+
+
+def test_an_export_names_the_source_of_each_cell(measured: Measured, evolve: CommandLine) -> None:
+    relative = measured.folder.relative_to(measured.root).as_posix()
+    ran = evolve("export", sweep_of(measured), relative, "--csv")
+    rows = cells(ran.out)
+    assert [row["source"] for row in rows] == [sweep_of(measured)] * 48 + [relative] * 48
+    assert [{**row, "source": ""} for row in rows[:48]] == [{**row, "source": ""} for row in rows[48:]]
+    assert evolve("export", relative, "--csv", "--output", "cells.csv").code == 0
+    listed = evolve("export", relative, "--json").json()
+    assert [row["key"] for row in listed] == [row["key"] for row in rows[48:]]
+    assert listed[0] | {"turns": None, "run": int(rows[48]["run"]), "measured_at": rows[48]["measured_at"]} == listed[0]
+    assert Path("cells.csv").read_bytes() == evolve("export", relative, "--csv").out.encode()
+
+
+def test_an_export_as_parquet(measured: Measured, evolve: CommandLine) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    ran = evolve("export", sweep_of(measured), "--parquet", "--output", "cells.parquet")
+    assert (ran.code, ran.err) == (0, "written: cells.parquet\n")
+    table = parquet.read_table("cells.parquet")
+    listed = cells(evolve("export", sweep_of(measured), "--csv").out)
+    assert table.column("key").to_pylist() == [row["key"] for row in listed]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("SWEEP",), "one of --csv, --parquet and --json"),
+        (("SWEEP", "--csv", "--parquet"), "one of --csv, --parquet and --json"),
+        (("SWEEP", "--parquet"), "say where to write it"),
+        (("SWEEP", "SWEEP", "--csv"), "named twice"),
+        (("nothing", "--csv"), "nothing: no generation, sweep or promotion"),
+        ((), "SWEEP"),
+    ],
+)
+def test_what_cannot_be_exported_is_a_usage_error(
+    measured: Measured, evolve: CommandLine, arguments: tuple[str, ...], told: str
+) -> None:
+    ran = evolve("export", *(sweep_of(measured) if one == "SWEEP" else one for one in arguments))
+    assert ran.code == 2 and told in ran.err
+
+
+def test_the_documented_commands_work(measured: Measured, evolve: CommandLine) -> None:
+    blocks = re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+    commands = [line[2:].split() for block in blocks for line in block.splitlines() if line.startswith("$ evolve ")]
+    assert len(commands) >= 5
+    evidence = measured.folder.relative_to(measured.root).as_posix()
+    for _, *arguments in commands:
+        if "--parquet" in arguments:
+            pytest.importorskip("pyarrow")
+        given = {"SWEEP": sweep_of(measured), "PROMOTION": evidence}
+        ran = evolve(*(given.get(one, one) for one in arguments))
+        assert ran.code == 0, (arguments, ran.err)
