@@ -23,6 +23,7 @@ RECORD_FILE = "recovery.json"
 BYTES_FOLDER = "bytes"
 KEPT_FOLDER = "kept"
 PROMOTE_LOCK = "promote.lock"
+DYING_S = 2
 
 Step = Callable[[str], None]
 
@@ -97,7 +98,9 @@ def recover(target: Target, *, step: Step = no_step) -> Recovered | None:
 
     """
     workspace = target.workspace
-    with writer_lock(workspace.locks / PROMOTE_LOCK, "a promotion"), workspace_ledger(workspace).held():
+    # a process that was killed holds its locks for a moment longer
+    promoting = writer_lock(workspace.locks / PROMOTE_LOCK, "a promotion", wait_s=DYING_S)
+    with promoting, workspace_ledger(workspace).held():
         return settle(target, step=step)
 
 
