@@ -76,7 +76,7 @@ def read_overlay(folder: Path, skills: Mapping[str, Skill]) -> FrozenOverlay:
         where = str(folder / OVERLAY_FILE)
         text = decode_text(tree.files[OVERLAY_FILE].content, where)
         return FrozenOverlay(spec=parse_yaml(OverlaySpec, text, where), files=files)
-    touched = sorted({name for name, skill in skills.items() if files.below(skill.folder).files})
+    touched = sorted(name for name, skill in skills.items() if any(files.below(at).files for at in skill.folders))
     if len(touched) != 1:
         raise InputError(
             f"{folder}: changes {len(touched)} skills ({', '.join(touched) or 'none'}); an overlay changes one",

@@ -223,10 +223,12 @@ def test_a_deletion_that_reaches_outside_is_no_overlay(tmp_path: Path, path: str
     assert "deletes" in caught.value.message
 
 
-def test_an_overlay_below_a_mirror_is_told_where_to_go() -> None:
+def test_an_overlay_below_a_mirror_is_told_where_to_go(tmp_path: Path) -> None:
     skill = replace(SKILL, mirrors=(".agents/skills/greeter",))
     with pytest.raises(InputError) as caught:
         validate_overlay(overlay_of({".agents/skills/greeter/SKILL.md": "x"}), skill, CORPUS, "overlays/x")
+    write_files(tmp_path, {".agents/skills/greeter/SKILL.md": "x"})
+    assert read_overlay(tmp_path, {"greeter": skill}).skill == "greeter", "so that it is refused by that message"
     assert caught.value.code == "overlay-scope"
     assert caught.value.hint == ".agents/skills/greeter/ is kept identical to skills/greeter/: change it there"
 
