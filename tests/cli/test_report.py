@@ -54,7 +54,7 @@ def test_a_sweep_is_no_test_suite(measured: Measured, evolve: CommandLine) -> No
 @pytest.mark.parametrize("formats", [("--md", "--csv"), ("--json", "--junit"), ("--md", "--json", "--csv")])
 def test_a_report_has_one_format(workspace: Path, evolve: CommandLine, formats: tuple[str, ...]) -> None:
     ran = evolve("report", *formats)
-    assert ran.code == 2 and "one of --md, --json, --csv and --junit" in ran.out + ran.err
+    assert ran.code == 2 and "one of --md, --json, --csv, --junit and --html" in ran.out + ran.err
 
 
 def test_a_generation_is_reported_by_the_evidence_of_its_finalist(

@@ -1,0 +1,119 @@
+"""What each task cost in both arms: money, tokens, wall time and turns, as medians of its runs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evolve.records.row import Row
+from evolve.report.page.visible import visible
+
+MOST_DOTS: Final = 30
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that a run uses: its name, its unit, and how a row tells it in that unit."""
+
+    name: str
+    unit: str
+    of: Callable[[Row], float | None]
+
+
+def _scaled(figure: int | None, scale: float) -> float | None:
+    return None if figure is None else figure * scale
+
+
+QUANTITIES: Final = (
+    Quantity("cost", "USD", lambda row: _scaled(row.usage.cost_usd_micros, 1e-6)),
+    Quantity("input", "tokens", lambda row: row.usage.input_tokens),
+    Quantity("output", "tokens", lambda row: row.usage.output_tokens),
+    Quantity("wall time", "s", lambda row: _scaled(row.usage.session_ms, 1e-3)),
+    Quantity("turns", "turns", lambda row: row.usage.turns),
+)
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median of a task's runs in one arm; of so many runs so many report it."""
+
+    value: float | None
+    known: int
+    runs: int
+
+    @property
+    def text(self) -> str:
+        """The figure, or that it is missing."""
+        if not self.runs:
+            return "not measured"
+        if self.value is None:
+            return "missing"
+        share = "" if self.known == self.runs else f" ({self.known} of {self.runs} runs report it)"
+        return f"{self.value:,.4g}{share}" if self.value < 10_000 else f"{self.value:,.0f}{share}"
+
+
+@dataclass(frozen=True)
+class TaskUsage:
+    """A task: for each quantity the incumbent's and the candidate's median."""
+
+    task: str
+    pairs: tuple[tuple[Median, Median], ...]
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A quantity as paired dots: the tasks that are plotted, and what is not, in words."""
+
+    quantity: Quantity
+    tasks: tuple[tuple[str, float, float], ...]
+    caption: str
+
+
+@dataclass(frozen=True)
+class UsageView:
+    """All tasks, and what of them is plotted."""
+
+    tasks: tuple[TaskUsage, ...]
+    dots: tuple[Dots, ...]
+
+
+def usage_view(rows: Sequence[Row], tasks: Sequence[str], arms: tuple[str, str]) -> UsageView:
+    """Return what tasks used in an incumbent and a candidate; void runs are no runs."""
+    by_place: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if not row.void:
+            by_place.setdefault((row.identity.task, row.arm), []).append(row)
+    found = []
+    for task in tasks:
+        before, after = (by_place.get((task, arm), []) for arm in arms)
+        pairs = tuple((_median(before, one), _median(after, one)) for one in QUANTITIES)
+        found.append(TaskUsage(visible(task), pairs))
+    return UsageView(tuple(found), tuple(_dots(found, index) for index in range(len(QUANTITIES))))
+
+
+def _median(rows: Sequence[Row], quantity: Quantity) -> Median:
+    known = [value for row in rows if (value := quantity.of(row)) is not None]
+    return Median(statistics.median(known) if known else None, len(known), len(rows))
+
+
+def _dots(tasks: Sequence[TaskUsage], index: int) -> Dots:
+    quantity = QUANTITIES[index]
+    known = [
+        (task.task, before.value, after.value)
+        for task in tasks
+        for before, after in (task.pairs[index],)
+        if before.value is not None and after.value is not None
+    ]
+    most = sorted(known, key=lambda one: (-abs(one[2] - one[1]), one[0]))[:MOST_DOTS]
+    kept = tuple(sorted(most))
+    parts = [f"{quantity.name} in {quantity.unit}, median of a task's runs, incumbent beside candidate"]
+    if not known:
+        return Dots(quantity, (), f"{quantity.name}: no task has it in both arms; it is missing, which is not 0")
+    parts.append(f"{len(kept)} of {len(tasks)} tasks")
+    if len(kept) < len(known):
+        parts.append(f"those that changed most; {len(known) - len(kept)} more in the table")
+    if len(known) < len(tasks):
+        parts.append(f"{len(tasks) - len(known)} tasks have no figure in one of the arms and are not drawn")
+    return Dots(quantity, kept, "; ".join(parts))
