@@ -94,10 +94,10 @@ def dots_svg(dots: Dots, name: str) -> str:
         axes.plot([one[1] for one in dots.tasks], rows, "o", color=BEFORE, label="incumbent", markersize=5)
         axes.plot([one[2] for one in dots.tasks], rows, "D", color=AFTER, label="candidate", markersize=5)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, labelcolor=INK, ncols=2)
-        _labels(axes, [task for task, _, _ in dots.tasks], f"{dots.quantity.name}, {dots.quantity.unit}")
+        _labels(axes, [task for task, _, _ in dots.tasks], dots.quantity.head)
         axes.set_xlim(left=0)
         quantity = dots.quantity
-        return _svg(figure, name, f"{quantity.name.capitalize()} of each task, in {quantity.unit}", dots.caption)
+        return _svg(figure, name, f"Each task's {quantity.head}", dots.caption)
 
 
 def _labels(axes: Any, names: Sequence[str], label: str) -> None:

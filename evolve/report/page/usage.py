@@ -21,6 +21,11 @@ class Quantity:
     unit: str
     of: Callable[[Row], float | None]
 
+    @property
+    def head(self) -> str:
+        """Its name with its unit."""
+        return self.name if self.name == self.unit else f"{self.name}, {self.unit}"
+
 
 def _scaled(figure: int | None, scale: float) -> float | None:
     return None if figure is None else figure * scale
@@ -60,6 +65,12 @@ class TaskUsage:
 
     task: str
     pairs: tuple[tuple[Median, Median], ...]
+
+    @property
+    def runs(self) -> tuple[int, int]:
+        """How many valid runs the incumbent and the candidate have."""
+        before, after = self.pairs[0]
+        return before.runs, after.runs
 
 
 @dataclass(frozen=True)
@@ -108,9 +119,9 @@ def _dots(tasks: Sequence[TaskUsage], index: int) -> Dots:
     ]
     most = sorted(known, key=lambda one: (-abs(one[2] - one[1]), one[0]))[:MOST_DOTS]
     kept = tuple(sorted(most))
-    parts = [f"{quantity.name} in {quantity.unit}, median of a task's runs, incumbent beside candidate"]
+    parts = [f"{quantity.head}, median of a task's runs, incumbent beside candidate"]
     if not known:
-        return Dots(quantity, (), f"{quantity.name}: no task has it in both arms; it is missing, which is not 0")
+        return Dots(quantity, (), f"{quantity.name}: no task has it in both arms and it is not drawn; missing is not 0")
     parts.append(f"{len(kept)} of {len(tasks)} tasks")
     if len(kept) < len(known):
         parts.append(f"those that changed most; {len(known) - len(kept)} more in the table")

@@ -111,12 +111,17 @@ def _changed(old: Sequence[str], new: Sequence[str]) -> list[Line]:
     before, after = _WORD.findall("\n".join(old)), _WORD.findall("\n".join(new))
     if old and new and len(before) + len(after) <= MOST_BLOCK_WORDS:
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-        if matcher.ratio() >= ALIKE:
-            codes = matcher.get_opcodes()
+        codes = matcher.get_opcodes()
+        kept = sum(_words(before[i:j]) for tag, i, j, _, _ in codes if tag == "equal")
+        if 2 * kept >= ALIKE * (_words(before) + _words(after)):
             gone = [("same" if tag == "equal" else "del", before[i:j]) for tag, i, j, _, _ in codes]
             come = [("same" if tag == "equal" else "ins", after[i:j]) for tag, _, _, i, j in codes]
             return [*_lines("del", gone), *_lines("ins", come)]
     return [*(_line("del", "del", text) for text in old), *(_line("ins", "ins", text) for text in new)]
+
+
+def _words(tokens: Sequence[str]) -> int:
+    return sum(not token.isspace() for token in tokens)
 
 
 def _lines(kind: Literal["del", "ins"], runs: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Line]:
