@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="The cells as CSV, a row each.")
 @click.option("--junit", "as_junit", is_flag=True, help="The reasons of the gate and the sealed tasks as JUnit XML.")
-@click.option("--html", "as_html", is_flag=True, help="A decision as one HTML page that loads nothing.")
+@click.option("--html", "as_html", is_flag=True, help="One HTML page that loads nothing, for a browser.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead.")
 def command(
     what: str | None, as_md: bool, as_json: bool, as_csv: bool, as_junit: bool, as_html: bool, output: Path | None
@@ -66,15 +66,22 @@ def _junit(workspace: Workspace, source: Source) -> str:
 
 
 def _html(workspace: Workspace, source: Source) -> bytes:
+    from evolve.bench.books import PLAN_FILE
+    from evolve.bench.measured import counted_rows
     from evolve.cli.generations import evidence_diff
     from evolve.cli.sources import evidence_folder_of
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
     from evolve.promote.lineage import read_ancestry
     from evolve.promote.signatories import signatories
+    from evolve.records.base import read_json
+    from evolve.records.plan import Plan
     from evolve.report.page.view import Around
-    from evolve.report.page.write import page_html
+    from evolve.report.page.write import page_html, sweep_html
 
+    if source.kind == "sweep":
+        plan = read_json(Plan, source.folder / PLAN_FILE)
+        return sweep_html(plan, tuple(counted_rows(source.folder)))
     evidence = read_evidence(evidence_folder_of(workspace, source))
     repository = Repository(workspace.root)
     around = Around(

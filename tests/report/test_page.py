@@ -8,20 +8,24 @@ import re
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from evolve.cli.generations import evidence_diff
-from evolve.errors import EnvironmentFault
+from evolve.errors import EnvironmentFault, InputError
 from evolve.promote.evidence import Evidence
 from evolve.promote.git import Repository
 from evolve.promote.signatories import signatories
 from evolve.records.decision import ArmDecision, Reason, TaskResult
 from evolve.records.kinds import ErrorKind, Outcome
+from evolve.records.plan import Plan
 from evolve.records.row import Row
+from evolve.report.page.sweep import page_of_sweep
 from evolve.report.page.view import Around
-from evolve.report.page.write import SECTIONS, page_html
+from evolve.report.page.write import SECTIONS, environment, page_html
 from evolve.workspace import find_workspace
+from tests.builders import NOW
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 from tests.report.reading import by_id, named, read_page
@@ -67,7 +71,8 @@ def test_the_same_evidence_gives_the_same_bytes(measured: Measured, evidence: Ev
 
 
 def test_the_page_of_the_small_promotion(measured: Measured, evidence: Evidence) -> None:
-    data = page_html(evidence, around(measured, evidence))
+    released = replace(evidence, promotion=evidence.promotion.model_copy(update={"evolve_version": "0"}))
+    data = page_html(released, around(measured, evidence))
     body = data[data.index(b"<body>") : data.index(b"<script>")]
     assert_golden("promotion.html", SVG.sub(b"<svg></svg>", body))
 
@@ -126,8 +131,6 @@ def test_without_matplotlib_the_remedy_is_named(
 
 
 def test_the_command_writes_the_page(measured: Measured, evolve: CommandLine) -> None:
-    from pathlib import Path
-
     ran = evolve("report", str(measured.folder), "--html", "--output", "page.html")
     assert (ran.code, ran.out, ran.err) == (0, "", "written: page.html\n")
     assert by_id(read_page(Path("page.html").read_bytes()), "verdict").attributes["class"] == "verdict promote"
@@ -157,3 +160,35 @@ def many(evidence: Evidence, tasks: int) -> Evidence:
     )
     found = large(evidence, tasks=results)
     return replace(found, promotion=found.promotion.model_copy(update={"sealed": sealed}), rows=rows)
+
+
+def test_a_sweep_has_a_page_without_a_verdict(measured: Measured, evolve: CommandLine) -> None:
+    ran = evolve("report", measured.evidence().promotion.sweep, "--html")
+    page = read_page(ran.out.encode())
+    sections = [element.attributes["id"] for element in named(page, "section")]
+    assert sections == ["tasks", "usage", "spend", "position", "provenance"]
+    assert "It decides nothing" in named(page, "header")[0].text
+    assert "24 won, 0 lost" in by_id(page, "matrix-1").children[0].text
+
+
+def test_a_sweep_of_one_arm_has_no_page(evidence: Evidence) -> None:
+    plan = Plan(
+        sweep="s-one",
+        purpose="baseline",
+        context="",
+        created_at=NOW,
+        runs=1,
+        max_attempts=1,
+        outage_streak=1,
+        cache="warm",
+        agent={},
+        arms=evidence.promotion.arms[:1],
+        cells=(),
+    )
+    with pytest.raises(InputError, match="no arm stands beside"):
+        page_of_sweep(plan, ())
+
+
+def test_whatever_a_template_is_given_is_escaped_and_visible() -> None:
+    shown = environment().from_string("{{ text }}").render(text="<b>\u202e")
+    assert shown == "&lt;b&gt;\\u202e"

@@ -89,7 +89,7 @@ def test_a_figure_that_is_missing_is_said_to_be_missing(evidence: Evidence) -> N
         first.model_copy(update={"usage": Usage(turns=6)}),
         second.model_copy(update={"usage": Usage(turns=8)}),
     ]
-    found = usage_view(rows, [task, "other"], ("incumbent", "candidate"))
+    found = usage_view(PairOfArms("m", "t", "incumbent", "candidate", rows, [task, "other"], 2, Metric.RESOLVE_RATE))
     texts = {
         one.name: tuple(median.text for median in medians)
         for one, medians in zip(QUANTITIES, found.tasks[0].pairs, strict=True)
@@ -193,4 +193,5 @@ def test_more_failures_than_are_shown_are_counted(evidence: Evidence) -> None:
 
 def test_a_page_needs_no_row_to_say_what_was_decided(evidence: Evidence) -> None:
     page = page_of(replace(evidence, rows=()), Around())
-    assert page.verdict.outcome == "promote" and page.matrices[0].rows[0].cells[0].words.startswith("not compared")
+    assert page.verdict is not None and page.verdict.outcome == "promote"
+    assert page.matrices[0].rows[0].cells[0].words.startswith("not compared")

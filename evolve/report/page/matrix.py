@@ -90,6 +90,12 @@ class PairOfArms:
     runs: int
     metric: Metric
     results: Sequence[TaskResult] = ()
+    first_run: int = 0
+
+    @property
+    def planned(self) -> range:
+        """The runs that were planned."""
+        return range(self.first_run, self.first_run + self.runs)
 
 
 def matrix(pair: PairOfArms) -> Matrix:
@@ -97,7 +103,7 @@ def matrix(pair: PairOfArms) -> Matrix:
     table: dict[tuple[str, int, str], Row] = {}
     for row in pair.rows:
         table[row.identity.task, row.identity.run, row.arm] = row
-    runs = sorted({*range(pair.runs), *(run for _, run, arm in table if arm in (pair.incumbent, pair.candidate))})
+    runs = sorted({*pair.planned, *(run for _, run, arm in table if arm in (pair.incumbent, pair.candidate))})
     results = {result.task: result for result in pair.results}
     rows = tuple(_row(pair, task, runs, table, results.get(task)) for task in pair.tasks)
     counts = {kind: sum(cell.standing == kind for row in rows for cell in row.cells) for kind in SIGNS}
@@ -106,7 +112,7 @@ def matrix(pair: PairOfArms) -> Matrix:
         f"{shown(pair.title)}: {len(rows):,} tasks \u00d7 {len(runs)} runs, the incumbent's run first; pairs share "
         f"task and seed. Of the pairs of runs: {told}. Compared by {_compared_by(pair.metric)}."
     )
-    heads = tuple(f"run {run}" + (" (further)" if run >= pair.runs else "") for run in runs)
+    heads = tuple(f"run {run}" + (" (further)" if run not in pair.planned else "") for run in runs)
     return Matrix(pair.name, shown(pair.title), caption, heads, rows)
 
 
@@ -124,12 +130,13 @@ def _row(
 ) -> MatrixRow:
     both = [(table.get((task, run, pair.incumbent)), table.get((task, run, pair.candidate))) for run in runs]
     cells = tuple(_cell(before, after, pair.metric) for before, after in both)
-    change, standing = _change(told, both[: pair.runs], pair.metric)
+    planned = [found for run, found in zip(runs, both, strict=True) if run in pair.planned]
+    change, standing = _change(told, planned, pair.metric)
     return MatrixRow(
         task=visible(task),
         tier="" if told is None else shown(told.tier, 40),
-        incumbent=_resolved(told, told.incumbent_resolved if told else 0, [before for before, _ in both[: pair.runs]]),
-        candidate=_resolved(told, told.candidate_resolved if told else 0, [after for _, after in both[: pair.runs]]),
+        incumbent=_resolved(told, told.incumbent_resolved if told else 0, [before for before, _ in planned]),
+        candidate=_resolved(told, told.candidate_resolved if told else 0, [after for _, after in planned]),
         change=change,
         standing=standing,
         note="" if told is None else _note(told, pair.metric),

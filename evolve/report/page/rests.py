@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from evolve.promote.evidence import total
-from evolve.records.promotion import CanaryRecord, Promotion
+from evolve.records.plan import Arm
+from evolve.records.promotion import CanaryRecord, Promotion, Spend
 from evolve.records.row import Row
 from evolve.report.markdown import money
 from evolve.report.page.visible import shown, visible
@@ -44,9 +45,8 @@ class Ancestor:
     parents: tuple[Ancestor, ...] = ()
 
 
-def spend_of_page(promotion: Promotion) -> tuple[Fact, ...]:
+def spend_facts(spend: Spend) -> tuple[Fact, ...]:
     """Return what was paid for, one fact each; unknown is said to be unknown."""
-    spend = promotion.spend
     return (
         Fact("measured afresh", f"{spend.fresh_rows:,} cells"),
         Fact("reused", f"{spend.reused_rows:,} cells, which cost nothing again"),
@@ -74,10 +74,10 @@ def health_table(promotion: Promotion) -> Table:
     return Table("How each arm fared, from its fresh rows alone.", ("arm", "health", "fresh rows", "void"), rows)
 
 
-def arms_table(promotion: Promotion, rows: Sequence[Row]) -> Table:
+def arms_table(arms: Sequence[Arm], rows: Sequence[Row]) -> Table:
     """Return every arm with what it resolved and what its cells cost; comparators decide nothing."""
     found = []
-    for arm in promotion.arms:
+    for arm in arms:
         own = [row for row in rows if row.arm == arm.name]
         valid = [row for row in own if not row.void]
         cost = total([row.usage.cost_usd_micros for row in own]) if own else None
@@ -114,13 +114,10 @@ def drift_sentence(promotion: Promotion) -> str:
     return f"{text} Dropped because of drift: {dropped}." if dropped else f"{text} No arm was dropped."
 
 
-def position_facts(promotion: Promotion) -> tuple[Fact, ...]:
+def position_facts(session_time: float | None, cost: float | None, fresh: int) -> tuple[Fact, ...]:
     """Return whether a cell's place in the sweep shows in what it took."""
-    effects = (
-        ("session time against position", promotion.position_effect),
-        ("cost against position", promotion.cost_position_effect),
-    )
-    count = f"{promotion.spend.fresh_rows:,} fresh cells"
+    effects = (("session time against position", session_time), ("cost against position", cost))
+    count = f"{fresh:,} fresh cells"
     return tuple(
         Fact(
             name, f"unknown, over {count}" if effect is None else f"{effect:+.2f} (Spearman correlation), over {count}"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from evolve.records.row import Row
-from evolve.report.page.visible import visible
+from evolve.report.page.matrix import PairOfArms
+from evolve.report.page.visible import shown, visible
 
 MOST_DOTS: Final = 30
 
@@ -84,24 +85,26 @@ class Dots:
 
 @dataclass(frozen=True)
 class UsageView:
-    """All tasks, and what of them is plotted."""
+    """All tasks of a pair of arms, and what of them is plotted."""
 
+    title: str
     tasks: tuple[TaskUsage, ...]
     dots: tuple[Dots, ...]
 
 
-def usage_view(rows: Sequence[Row], tasks: Sequence[str], arms: tuple[str, str]) -> UsageView:
-    """Return what tasks used in an incumbent and a candidate; void runs are no runs."""
+def usage_view(pair: PairOfArms) -> UsageView:
+    """Return what tasks used in both arms of a pair; void runs are no runs."""
     by_place: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
+    for row in pair.rows:
         if not row.void:
             by_place.setdefault((row.identity.task, row.arm), []).append(row)
     found = []
-    for task in tasks:
-        before, after = (by_place.get((task, arm), []) for arm in arms)
+    for task in pair.tasks:
+        before, after = (by_place.get((task, arm), []) for arm in (pair.incumbent, pair.candidate))
         pairs = tuple((_median(before, one), _median(after, one)) for one in QUANTITIES)
         found.append(TaskUsage(visible(task), pairs))
-    return UsageView(tuple(found), tuple(_dots(found, index) for index in range(len(QUANTITIES))))
+    dots = tuple(_dots(found, index) for index in range(len(QUANTITIES)))
+    return UsageView(shown(pair.title), tuple(found), dots)
 
 
 def _median(rows: Sequence[Row], quantity: Quantity) -> Median:

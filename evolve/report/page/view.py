@@ -23,7 +23,7 @@ from evolve.report.page.rests import (
     health_table,
     lineage_of,
     position_facts,
-    spend_of_page,
+    spend_facts,
 )
 from evolve.report.page.usage import UsageView, usage_view
 from evolve.report.page.verdict import Effect, ReasonText, Verdict, caveats_of, effect_of, verdict_of
@@ -50,27 +50,34 @@ class Around:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What an overlay changes, and why it says that it does."""
+
+    rationale: tuple[Fact, ...]
+    diff: WordDiff
+
+
+@dataclass(frozen=True)
 class Page:
-    """Everything that a page says, in the order in which it says it."""
+    """Everything that a page says, in the order in which it says it; ``None`` where nothing was decided."""
 
     title: str
     mark: str
     about: str
-    verdict: Verdict
+    verdict: Verdict | None
     caveats: tuple[ReasonText, ...]
-    effect: Effect
+    effect: Effect | None
     matrices: tuple[Matrix, ...]
-    usage: UsageView
+    usages: tuple[UsageView, ...]
     failures: Table
-    rationale: tuple[Fact, ...]
-    diff: WordDiff
+    change: Change | None
     spend: tuple[Fact, ...]
     arms: Table
-    health: Table
+    health: Table | None
     drift: str
-    canaries: Table
+    canaries: Table | None
     positions: tuple[Fact, ...]
-    lineage: Ancestor
+    lineage: Ancestor | None
     provenance: tuple[Fact, ...]
     digests: tuple[Fact, ...]
     signed: tuple[str, ...]
@@ -81,10 +88,7 @@ def page_of(evidence: Evidence, around: Around) -> Page:
     """Return the page of a candidate's evidence."""
     promotion, rows = evidence.promotion, evidence.rows
     outcome = promotion.decision.outcome
-    given = gate_input(promotion, rows)
-    main = given.main_pair().rows
-    names = pair_of_roles(main) or (INCUMBENT_ARM, CANDIDATE_ARM)
-    tasks = [sealed.task for sealed in promotion.sealed]
+    pairs = tuple(_pairs(evidence))
     return Page(
         title=f"{promotion.skill}: {outcome.value.replace('_', ' ')}",
         mark=MARKS[Outcome(outcome)],
@@ -92,17 +96,16 @@ def page_of(evidence: Evidence, around: Around) -> Page:
         verdict=verdict_of(promotion),
         caveats=caveats_of(promotion),
         effect=effect_of(promotion),
-        matrices=tuple(_matrices(evidence, names)),
-        usage=usage_view(main, tasks, names),
+        matrices=tuple(map(matrix, pairs)),
+        usages=tuple(map(usage_view, pairs)),
         failures=failures_table(rows),
-        rationale=_rationale(promotion),
-        diff=word_diff(around.diff),
-        spend=spend_of_page(promotion),
-        arms=arms_table(promotion, rows),
+        change=Change(_rationale(promotion), word_diff(around.diff)),
+        spend=spend_facts(promotion.spend),
+        arms=arms_table(promotion.arms, rows),
         health=health_table(promotion),
         drift=drift_sentence(promotion),
         canaries=canary_table(promotion),
-        positions=position_facts(promotion),
+        positions=position_facts(promotion.position_effect, promotion.cost_position_effect, promotion.spend.fresh_rows),
         lineage=lineage_of(promotion, around.parents),
         provenance=_provenance(promotion),
         digests=digests_of(promotion, evidence.promotion_sha256),
@@ -124,33 +127,33 @@ def _about(promotion: Promotion) -> str:
     )
 
 
-def _matrices(evidence: Evidence, names: tuple[str, str]) -> Iterator[Matrix]:
+def _pairs(evidence: Evidence) -> Iterator[PairOfArms]:
     promotion = evidence.promotion
     given = gate_input(promotion, evidence.rows)
+    rows = given.main_pair().rows
+    names = pair_of_roles(rows) or (INCUMBENT_ARM, CANDIDATE_ARM)
     main = PairOfArms(
         name="matrix-1",
         title="Incumbent beside candidate",
         incumbent=names[0],
         candidate=names[1],
-        rows=given.main_pair().rows,
+        rows=rows,
         tasks=[sealed.task for sealed in promotion.sealed],
         runs=promotion.runs,
         metric=promotion.policy.metric,
         results=promotion.decision.tasks,
     )
-    yield matrix(main)
+    yield main
     results = {arm.arm: arm.tasks for arm in promotion.decision.required}
     for number, pair in enumerate(required_pairs(promotion.arms), 2):
-        yield matrix(
-            replace(
-                main,
-                name=f"matrix-{number}",
-                title=f"{pair.incumbent} beside {pair.candidate}",
-                incumbent=pair.incumbent,
-                candidate=pair.candidate,
-                rows=given.pair(pair).rows,
-                results=results.get(pair.candidate, ()),
-            )
+        yield replace(
+            main,
+            name=f"matrix-{number}",
+            title=f"{pair.incumbent} beside {pair.candidate}",
+            incumbent=pair.incumbent,
+            candidate=pair.candidate,
+            rows=given.pair(pair).rows,
+            results=results.get(pair.candidate, ()),
         )
 
 
