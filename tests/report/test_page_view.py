@@ -100,7 +100,7 @@ def test_a_figure_that_is_missing_is_said_to_be_missing(evidence: Evidence) -> N
     assert {median.text for medians in found.tasks[1].pairs for median in medians} == {"not measured"}
     dots = {one.quantity.name: one for one in found.dots}
     assert dots["cost"].tasks == () and "missing is not 0" in dots["cost"].caption
-    assert dots["turns"].tasks == ((task, 5.0, 8.0),) and "1 tasks have no figure" in dots["turns"].caption
+    assert dots["turns"].tasks == ((task, 5.0, 8.0),) and "1 task has no figure" in dots["turns"].caption
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_canaries_that_came_out_otherwise_are_counted(evidence: Evidence) -> Non
     )
     reuse = ReuseRecord(reused_rows=12, dropped_arms=(), canaries=(canary,))
     told = drift_sentence(promotion.model_copy(update={"reuse": reuse}))
-    assert "12 rows were reused, vouched for by 1 canaries, of which 1 came out otherwise" in told
+    assert "12 rows were reused, vouched for by 1 canary, of which 1 came out otherwise" in told
 
 
 def depth(ancestor: Ancestor) -> int:
@@ -195,3 +195,16 @@ def test_a_page_needs_no_row_to_say_what_was_decided(evidence: Evidence) -> None
     page = page_of(replace(evidence, rows=()), Around())
     assert page.verdict is not None and page.verdict.outcome == "promote"
     assert page.matrices[0].rows[0].cells[0].words.startswith("not compared")
+
+
+def test_no_number_of_runs_is_too_large_to_be_shown(evidence: Evidence) -> None:
+    first, second = two_rows(evidence)
+    found = matrix(replace(pair(evidence, first, second, Metric.RESOLVE_RATE), runs=10**9))
+    assert len(found.runs) == 100 and "first 100 of 1,000,000,000 runs" in found.caption
+
+
+@pytest.mark.parametrize("figure", [1e308, -1e308, float("inf"), float("nan")])
+def test_an_estimate_that_no_axis_holds_is_in_the_table_alone(evidence: Evidence, figure: float) -> None:
+    estimate = evidence.promotion.decision.estimates[0].model_copy(update={"value": 1.0, "high": figure})
+    effect = effect_of(large(evidence, estimates=(estimate,)).promotion)
+    assert len(effect.estimates) == 1 and effect.panels == ()

@@ -28,7 +28,7 @@ MARKS: Final = {
     VOID: "void, it says nothing about its arm",
     MISSING: "not measured",
 }
-CHANGE_ORDER: Final = {"loss": -1, "open": 0, "equal": 0, "win": 1}
+MOST_RUNS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,17 @@ def matrix(pair: PairOfArms) -> Matrix:
     table: dict[tuple[str, int, str], Row] = {}
     for row in pair.rows:
         table[row.identity.task, row.identity.run, row.arm] = row
-    runs = sorted({*pair.planned, *(run for _, run, arm in table if arm in (pair.incumbent, pair.candidate))})
+    measured = {run for _, run, arm in table if arm in (pair.incumbent, pair.candidate)}
+    every = len(pair.planned) + sum(run not in pair.planned for run in measured)
+    runs = sorted({*pair.planned[:MOST_RUNS], *measured})[:MOST_RUNS]
     results = {result.task: result for result in pair.results}
     rows = tuple(_row(pair, task, runs, table, results.get(task)) for task in pair.tasks)
     counts = {kind: sum(cell.standing == kind for row in rows for cell in row.cells) for kind in SIGNS}
     told = ", ".join(f"{count:,} {name}" for name, count in zip(_NAMES, counts.values(), strict=True))
+    cut = f" Only the first {MOST_RUNS} of {every:,} runs are shown." if every > len(runs) else ""
     caption = (
         f"{shown(pair.title)}: {len(rows):,} tasks \u00d7 {len(runs)} runs, the incumbent's run first; pairs share "
-        f"task and seed. Of the pairs of runs: {told}. Compared by {_compared_by(pair.metric)}."
+        f"task and seed. Of the pairs of runs: {told}. Compared by {_compared_by(pair.metric)}.{cut}"
     )
     heads = tuple(f"run {run}" + (" (further)" if run not in pair.planned else "") for run in runs)
     return Matrix(pair.name, shown(pair.title), caption, heads, rows)

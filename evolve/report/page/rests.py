@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from evolve.gate.metrics import counted
 from evolve.promote.evidence import total
 from evolve.records.plan import Arm
 from evolve.records.promotion import CanaryRecord, Promotion, Spend
@@ -106,8 +107,9 @@ def drift_sentence(promotion: Promotion) -> str:
     if not (reuse.reused_rows or reuse.canaries or reuse.dropped_arms):
         return "No row was reused: every cell was measured for this decision, and there is nothing to drift from."
     otherwise = sum(one.reused_resolved != one.canary_resolved for one in reuse.canaries)
+    vouching = counted(len(reuse.canaries), "canary", "canaries")
     text = (
-        f"{reuse.reused_rows:,} rows were reused, vouched for by {len(reuse.canaries):,} canaries, of which "
+        f"{counted(reuse.reused_rows, 'row was', 'rows were')} reused, vouched for by {vouching}, of which "
         f"{otherwise:,} came out otherwise; drift is told at level {promotion.policy.drift.level:g}."
     )
     dropped = shown(", ".join(reuse.dropped_arms), 300)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from evolve.gate.metrics import counted
 from evolve.records.row import Row
 from evolve.report.page.matrix import PairOfArms
 from evolve.report.page.visible import shown, visible
@@ -129,5 +130,6 @@ def _dots(tasks: Sequence[TaskUsage], index: int) -> Dots:
     if len(kept) < len(known):
         parts.append(f"those that changed most; {len(known) - len(kept)} more in the table")
     if len(known) < len(tasks):
-        parts.append(f"{len(tasks) - len(known)} tasks have no figure in one of the arms and are not drawn")
+        lacking = counted(len(tasks) - len(known), "task has", "tasks have")
+        parts.append(f"{lacking} no figure in one of the arms, which is not drawn")
     return Dots(quantity, kept, "; ".join(parts))

@@ -25,6 +25,7 @@ WARNINGS: Final = CAVEATS | {
     "unmeasured",
 }
 REASON_CHARS: Final = 300
+MOST_DRAWN: Final = 1e9
 _OF = re.compile(r" of (?:the )?([\w ]{1,40}), ")
 
 
@@ -144,8 +145,9 @@ def effect_of(promotion: Promotion) -> Effect:
     texts += [_text(number, one, f"{name}: {one.estimand}") for number, (name, one) in enumerate(arms, len(texts) + 1)]
     every = [*estimates, *(one for _, one in arms)]
     units = list(dict.fromkeys(one.unit for one in every if one.value is not None))
-    panels = tuple(_panel(number, unit, every, promotion.policy) for number, unit in enumerate(units))
-    return Effect(tuple(texts), panels, _thresholds_in_words(promotion.policy))
+    panels = [_panel(number, unit, every, promotion.policy) for number, unit in enumerate(units)]
+    drawn = tuple(panel for panel in panels if panel.bars)
+    return Effect(tuple(texts), drawn, _thresholds_in_words(promotion.policy))
 
 
 def _text(number: int, one: Estimate, estimand: str) -> EstimateText:
@@ -164,7 +166,7 @@ def _text(number: int, one: Estimate, estimand: str) -> EstimateText:
 def _panel(number: int, unit: str, every: Sequence[Estimate], policy: Policy) -> Panel:
     bars = []
     for index, one in enumerate(every, 1):
-        if one.unit == unit and one.value is not None:
+        if one.unit == unit and one.value is not None and all(map(_drawable, (one.value, one.low, one.high))):
             found = _OF.search(one.estimand)
             label = f"E{index} {found[1] if found else one.estimand}"
             bars.append(Bar(f"{label} (decides)" if one.decides else label, one.value, one.low, one.high, one.decides))
@@ -177,6 +179,11 @@ def _panel(number: int, unit: str, every: Sequence[Estimate], policy: Policy) ->
     description = f"{shown(told, 3_000)}; in {shown(unit, 60)}{lines}. The table has every figure."
     title = f"Estimates with their intervals, in {shown(unit, 60)}"
     return Panel(f"effect-{number}", shown(unit, 60), tuple(bars), thresholds, title, description)
+
+
+def _drawable(figure: float | None) -> bool:
+    """Return whether an axis can hold a figure beside others; the table has it anyway."""
+    return figure is None or abs(figure) < MOST_DRAWN
 
 
 def _has_interval(bar: Bar) -> bool:
