@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evolve.bench.arms import candidate_name
 from evolve.cli.generations import evidence_diff
 from evolve.errors import EnvironmentFault, InputError
 from evolve.promote.evidence import Evidence
@@ -192,3 +193,20 @@ def test_a_sweep_of_one_arm_has_no_page(evidence: Evidence) -> None:
 def test_whatever_a_template_is_given_is_escaped_and_visible() -> None:
     shown = environment().from_string("{{ text }}").render(text="<b>\u202e")
     assert shown == "&lt;b&gt;\\u202e"
+
+
+def test_each_arm_that_it_must_win_in_has_its_own_matrix_and_figures(evidence: Evidence) -> None:
+    incumbent, candidate = evidence.promotion.arms
+    arms = (
+        *evidence.promotion.arms,
+        incumbent.model_copy(update={"name": "other"}),
+        candidate.model_copy(update={"name": candidate_name("other")}),
+    )
+    names = {"incumbent": "other", "candidate": candidate_name("other")}
+    rows = (*evidence.rows, *(row.model_copy(update={"arm": names[row.arm]}) for row in evidence.rows))
+    promotion = evidence.promotion.model_copy(update={"arms": arms})
+    page = read_page(page_html(replace(evidence, promotion=promotion, rows=rows), Around()))
+    for name in ("matrix-1", "matrix-2"):
+        assert "24 won, 0 lost" in by_id(page, name).children[0].text
+    assert by_id(page, "h-matrix-2").text == f"other beside {candidate_name('other')}"
+    assert len(named(page, "svg")) == 7
