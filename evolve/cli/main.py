@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rollback": ("rollback", "Take a promotion back, with the reason."),
     "resume": ("resume", "Finish an interrupted generation or sweep."),
     "rescore": ("rescore", "Run today's checks over the kept replies of a sweep; no model is called."),
-    "report": ("report", "Show a generation, a sweep or a promotion: Markdown, JSON, CSV or JUnit."),
+    "report": ("report", "Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit."),
     "export": ("export", "Export the cells of sweeps and promotions as one table: CSV, JSON or Parquet."),
     "audit": ("audit", "Recompute what promotions claim, from a clone alone."),
     "schema": ("schema", "Print the JSON Schema of a file format."),

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from evolve.workspace import Workspace
 
 
-@click.command("report", short_help="Show a generation, a sweep or a promotion: Markdown, JSON, CSV or JUnit.")
+@click.command("report", short_help="Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit.")
 @click.argument("what", required=False)
 @click.option("--md", "as_md", is_flag=True, help="Markdown of at most 60 KB, for a pull request; the default.")
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="The cells as CSV, a row each.")
 @click.option("--junit", "as_junit", is_flag=True, help="The reasons of the gate and the sealed tasks as JUnit XML.")
+@click.option("--html", "as_html", is_flag=True, help="One HTML page that loads nothing, for a browser.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead.")
-def command(what: str | None, as_md: bool, as_json: bool, as_csv: bool, as_junit: bool, output: Path | None) -> None:
-    """Show a generation, a sweep or a promotion: Markdown, JSON, CSV or JUnit.
+def command(
+    what: str | None, as_md: bool, as_json: bool, as_csv: bool, as_junit: bool, as_html: bool, output: Path | None
+) -> None:
+    """Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit.
 
     WHAT is the id of a generation or sweep, or a folder below promotion/; by default the newest generation.
 
@@ -32,12 +35,13 @@ def command(what: str | None, as_md: bool, as_json: bool, as_csv: bool, as_junit
     """
     from evolve.cli.sources import found
 
-    if sum((as_md, as_json, as_csv, as_junit)) > 1:
-        raise InputError("give one of --md, --json, --csv and --junit", hint="evolve report --help", code="usage")
+    if sum((as_md, as_json, as_csv, as_junit, as_html)) > 1:
+        text = "give one of --md, --json, --csv, --junit and --html"
+        raise InputError(text, hint="evolve report --help", code="usage")
     workspace = here()
     source = found(workspace, what)
-    if as_csv:
-        emit_bytes(_csv(workspace, source), output)
+    if as_csv or as_html:
+        emit_bytes(_csv(workspace, source) if as_csv else _html(workspace, source), output)
         return
     text = _junit(workspace, source) if as_junit else _json(source) if as_json else _markdown(workspace, source)
     if output is not None:
@@ -59,6 +63,33 @@ def _junit(workspace: Workspace, source: Source) -> str:
     from evolve.report.gate_cases import gate_junit
 
     return gate_junit(read_evidence(evidence_folder_of(workspace, source))).decode("utf-8")
+
+
+def _html(workspace: Workspace, source: Source) -> bytes:
+    from evolve.bench.books import PLAN_FILE
+    from evolve.bench.measured import counted_rows
+    from evolve.cli.generations import evidence_diff
+    from evolve.cli.sources import evidence_folder_of
+    from evolve.promote.evidence import read_evidence
+    from evolve.promote.git import Repository
+    from evolve.promote.lineage import read_ancestry
+    from evolve.promote.signatories import signatories
+    from evolve.records.base import read_json
+    from evolve.records.plan import Plan
+    from evolve.report.page.view import Around
+    from evolve.report.page.write import page_html, sweep_html
+
+    if source.kind == "sweep":
+        plan = read_json(Plan, source.folder / PLAN_FILE)
+        return sweep_html(plan, tuple(counted_rows(source.folder)))
+    evidence = read_evidence(evidence_folder_of(workspace, source))
+    repository = Repository(workspace.root)
+    around = Around(
+        diff=evidence_diff(workspace, repository, evidence),
+        signed=signatories(evidence).lines,
+        parents=read_ancestry(workspace, repository).parents,
+    )
+    return page_html(evidence, around)
 
 
 def _markdown(workspace: Workspace, source: Source) -> str:

@@ -54,7 +54,7 @@ def test_a_sweep_is_no_test_suite(measured: Measured, evolve: CommandLine) -> No
 @pytest.mark.parametrize("formats", [("--md", "--csv"), ("--json", "--junit"), ("--md", "--json", "--csv")])
 def test_a_report_has_one_format(workspace: Path, evolve: CommandLine, formats: tuple[str, ...]) -> None:
     ran = evolve("report", *formats)
-    assert ran.code == 2 and "one of --md, --json, --csv and --junit" in ran.out + ran.err
+    assert ran.code == 2 and "one of --md, --json, --csv, --junit and --html" in ran.out + ran.err
 
 
 def test_a_generation_is_reported_by_the_evidence_of_its_finalist(
@@ -62,12 +62,12 @@ def test_a_generation_is_reported_by_the_evidence_of_its_finalist(
 ) -> None:
     assert evolve("generation").code == 0
     folder = next((workspace / "promotion/bracket").iterdir())
-    for form in ("--csv", "--junit"):
+    for form in ("--csv", "--junit", "--html"):
         assert evolve("report", form).out == evolve("report", str(folder), form).out
     assert "name its sweeps or its evidence" in evolve("export", "g0001", "--csv").err
     state = workspace / "results/generations/g0001/generation.json"
     state.write_text(json.dumps({**json.loads(state.read_text()), "evidence": None}))
-    for form in ("--csv", "--junit"):
+    for form in ("--csv", "--junit", "--html"):
         ran = evolve("report", form)
         assert ran.code == 2 and "g0001: decided on no candidate" in ran.err
 

@@ -1,0 +1,1 @@
+"""A decision as one self-contained HTML page."""
