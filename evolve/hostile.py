@@ -14,6 +14,17 @@ MAX_DEPTH = 64
 MAX_FOLDERS = 10_000
 
 
+MOST_COUNTED = 10**12
+"""What no session counts of anything: tokens, turns, milliseconds."""
+
+
+def as_count(value: object) -> int | None:
+    """Return a value that somebody else reported if it counts something, and can be what was counted."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_COUNTED:
+        return None
+    return value
+
+
 def read_below(root: Path, relative: str, max_bytes: int) -> bytes | None:
     """Read a regular file below a folder; ``None`` when it is missing, reached through a link, none, or too large."""
     *folders, name = PurePosixPath(relative).parts or ("",)

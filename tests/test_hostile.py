@@ -9,7 +9,7 @@ import pytest
 
 from evolve.digest import foreign_tree_digest, tree_digest
 from evolve.errors import InputError
-from evolve.hostile import files_below, read_below, remove_tree, write_fresh
+from evolve.hostile import as_count, files_below, read_below, remove_tree, write_fresh
 from tests.builders import write_files
 
 
@@ -90,3 +90,13 @@ def test_what_cannot_be_graded_is_said(tmp_path: Path) -> None:
     os.truncate(root / "big", 1 << 40)
     with pytest.raises(InputError, match="more files or bytes"):
         foreign_tree_digest(root)
+
+
+@pytest.mark.parametrize("value", [-1, 10**12 + 1, 10**400, True, 1.0, "1", None, [1]])
+def test_what_nobody_can_have_counted_is_no_count(value: object) -> None:
+    assert as_count(value) is None
+
+
+@pytest.mark.parametrize("value", [0, 1, 10**12])
+def test_what_can_have_been_counted_is(value: int) -> None:
+    assert as_count(value) == value

@@ -10,7 +10,7 @@ from typing import Any
 
 from evolve.agents.adapter import Ask, Treatment
 from evolve.agents.heard import Heard
-from evolve.hostile import files_below, read_below
+from evolve.hostile import as_count, files_below, read_below
 from evolve.records.agent import ProgramSpec
 from evolve.sandbox.box import HOME
 from evolve.sandbox.gateway.meter import Tokens, anthropic_tokens
@@ -183,8 +183,8 @@ class ClaudeCode:
             failure=_failure(result),
             limit=LIMITS.get(str(result.get("subtype"))),
             tokens=model_usage_tokens(result.get("modelUsage")),
-            turns=_whole(result.get("num_turns")),
-            api_ms=_whole(result.get("duration_api_ms")),
+            turns=as_count(result.get("num_turns")),
+            api_ms=as_count(result.get("duration_api_ms")),
         )
 
     def _foreign(self, init: dict[str, Any], skills: frozenset[str]) -> str | None:
@@ -294,10 +294,6 @@ def _failure(result: dict[str, Any]) -> str | None:
     status = result.get("api_error_status")
     said = result.get("result") or "; ".join(map(str, result.get("errors") or ())) or result.get("terminal_reason")
     return f"{f'HTTP {status}: ' if status else ''}{said}"
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _transcript_tokens(home: Path) -> Tokens | None:

@@ -14,7 +14,6 @@ from evolve.agents.transcript_events import (
     ResultKind,
     Transcript,
     TurnUsage,
-    as_count,
     as_text,
     beginning,
     digest_of_args,
@@ -23,6 +22,7 @@ from evolve.agents.transcript_events import (
     size_of,
     transcript_of,
 )
+from evolve.hostile import as_count
 
 _EDITS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _SEARCHES = frozenset({"Grep", "Glob", "LS"})

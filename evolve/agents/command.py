@@ -11,6 +11,7 @@ from typing import Any
 
 from evolve.agents.adapter import Ask, Treatment
 from evolve.agents.heard import Heard
+from evolve.hostile import as_count
 from evolve.records.agent import CommandSpec, several
 from evolve.sandbox.box import HOME, PROMPT, WORK
 from evolve.sandbox.gateway.meter import Tokens
@@ -117,7 +118,7 @@ class Command:
         for place in places:
             groups = numbers_at(objects, place) if self.spec.output == "json" else numbers_in(text, place)
             found += [number for group in (groups if every else groups[-1:]) for number in group]
-        return sum(found) if found else None
+        return as_count(sum(found)) if found else None
 
 
 def _for_file(name: str, ask: Ask) -> Ask:
@@ -156,7 +157,7 @@ def last_at(values: list[Any], pointer: str | None) -> Any:
 
 def numbers_at(values: list[Any], pointer: str) -> list[list[int]]:
     """Return the whole numbers that a pointer finds in each value that has any."""
-    found = ([number for one in _at(value, pointer) if (number := _whole(one)) is not None] for value in values)
+    found = ([number for one in _at(value, pointer) if (number := as_count(one)) is not None] for value in values)
     return [numbers for numbers in found if numbers]
 
 
@@ -184,7 +185,3 @@ def _inside(value: Any, key: str) -> list[Any]:
         return value
     known = re.fullmatch(r"-?\d{1,9}", key) and -len(value) <= int(key) < len(value)
     return [value[int(key)]] if known else []
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -16,7 +16,6 @@ from evolve.sandbox.box import WORK
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 MAX_TEXT_CHARS = 400
-MAX_COUNT = 2**53
 
 
 class EventKind(StrEnum):
@@ -229,13 +228,6 @@ def size_of(text: str | None) -> tuple[int | None, int | None]:
 def as_text(value: object) -> str | None:
     """Return a value if it is a text that says something."""
     return value if isinstance(value, str) and value else None
-
-
-def as_count(value: object) -> int | None:
-    """Return a value if it counts something."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_COUNT:
-        return None
-    return value
 
 
 def path_of(value: object) -> str | None:

@@ -27,7 +27,7 @@ def usage_of(reply: ChatReply | None, price: Price | None, began: float) -> Usag
         return Usage(cost_usd_micros=_cost_micros(None, price), session_ms=session_ms)
     return Usage(
         input_tokens=reply.input_tokens,
-        cached_input_tokens=reply.cached_input_tokens,
+        cached_input_tokens=_cached(reply),
         output_tokens=reply.output_tokens,
         cost_usd_micros=_cost_micros(reply, price),
         session_ms=session_ms,
@@ -41,7 +41,13 @@ def _cost_micros(reply: ChatReply | None, price: Price | None) -> int | None:
         return 0
     if reply is None or reply.input_tokens is None or reply.output_tokens is None:
         return None
-    return price.micros(reply.input_tokens, reply.cached_input_tokens or 0, reply.output_tokens)
+    return price.micros(reply.input_tokens, _cached(reply) or 0, reply.output_tokens)
+
+
+def _cached(reply: ChatReply) -> int | None:
+    """Return what was read from a cache; more than all input cannot have been."""
+    cached, whole = reply.cached_input_tokens, reply.input_tokens
+    return cached if cached is None or whole is None or cached <= whole else None
 
 
 def worst_cost_micros(messages: Sequence[Message], price: Price | None, output_tokens: int) -> int | None:

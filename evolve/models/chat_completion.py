@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evolve.hostile import as_count
 from evolve.models.base import ChatReply, ChatRequest, ModelFault
 
 
@@ -36,15 +37,11 @@ def parse_reply(answer: Any, who: str) -> ChatReply:
     return ChatReply(
         text=text or "",
         finish=finish,
-        input_tokens=_count(usage.get("prompt_tokens")),
-        cached_input_tokens=_count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
+        input_tokens=as_count(usage.get("prompt_tokens")),
+        cached_input_tokens=as_count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        output_tokens=as_count(usage.get("completion_tokens")),
     )
 
 
 def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -48,8 +48,6 @@ def overlay_findings(file: str, promotion: Promotion) -> Iterator[Finding]:
 def count_findings(file: str, promotion: Promotion, rows: Sequence[Row]) -> Iterator[Finding]:
     """Check counts of what left no row here as far as they can be told."""
     spend = promotion.spend
-    negative = [field for field, figure in spend.json_value().items() if figure is not None and figure < 0]
-    yield compare(file, "negative figures of the spend", [], negative)
     yield compare(file, "rows in excess", len(promotion.surplus_sha256), spend.surplus_rows)
     counted = [arm_health(arm.name, rows, ()) for arm in promotion.arms]
     found = [(arm.arm, arm.fresh, arm.void) for arm in promotion.health]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from evolve.digest import canonical_json, sha256_bytes
+from evolve.digest import MAX_EXACT, canonical_json, sha256_bytes
 from evolve.errors import EnvironmentFault, InputError
 from evolve.files import write_atomic
 from evolve.records.yaml_source import YamlSource
@@ -64,6 +64,8 @@ def _aware(value: datetime) -> datetime:
 
 Timestamp = Annotated[datetime, AfterValidator(_aware)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
+"""What canonical JSON can hold exactly: tokens, cells, micro-USD, milliseconds."""
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from evolve.records.base import Digest, Identifier, Record, Timestamp, is_empty
+from evolve.records.base import Count, Digest, Identifier, Record, Timestamp, is_empty
 from evolve.records.checks import RelativePath
 from evolve.records.decision import Decision
 from evolve.records.overlay import OverlaySpec
@@ -60,17 +60,17 @@ class ReuseRecord(Record):
 class Spend(Record):
     """Attempts and money; null money is unknown, never free."""
 
-    fresh_rows: int
-    reused_rows: int
-    voided_attempts: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cost_usd_micros: int | None
-    saved_cells: int = Field(default=0, description="Planned cells that were not needed for the decision.")
-    surplus_rows: int = Field(default=0, description="Cells that were under way when the rest was not needed any more.")
-    lost_attempts: int = Field(default=0, description="Attempts that a killed or interrupted process left open.")
-    warm_ups: int = 0
-    overhead_usd_micros: int | None = Field(
+    fresh_rows: Count
+    reused_rows: Count
+    voided_attempts: Count
+    input_tokens: Count | None
+    output_tokens: Count | None
+    cost_usd_micros: Count | None
+    saved_cells: Count = Field(default=0, description="Planned cells that were not needed for the decision.")
+    surplus_rows: Count = Field(default=0, description="Cells under way when the rest was not needed any more.")
+    lost_attempts: Count = Field(default=0, description="Attempts that a killed or interrupted process left open.")
+    warm_ups: Count = 0
+    overhead_usd_micros: Count | None = Field(
         default=0, description="What lost attempts and warm-ups cost at the most, beside the cells."
     )
 

@@ -6,7 +6,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from evolve.records.base import Digest, Identifier, Record, Timestamp, lean
+from evolve.records.base import Count, Digest, Identifier, Record, Timestamp, lean
 from evolve.records.kinds import KIND_FACTS, ErrorKind, Role, Split
 
 ROW_SCHEMA: Final = "evolve/row@1"
@@ -32,18 +32,18 @@ class CellIdentity(Record):
 class Usage(Record):
     """What an attempt used; a figure that nobody reported is null."""
 
-    input_tokens: int | None = Field(default=None, description="All input: what was cached or cache-written included.")
-    cached_input_tokens: int | None = None
-    cache_write_5m_tokens: int | None = None
-    cache_write_1h_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = Field(default=None, description="Part of the output.")
-    api_calls: int | None = None
-    turns: int | None = None
-    tool_calls: int | None = None
-    cost_usd_micros: int | None = None
-    session_ms: int | None = None
-    api_ms: int | None = None
+    input_tokens: Count | None = Field(default=None, description="All input, cached and cache-written included.")
+    cached_input_tokens: Count | None = None
+    cache_write_5m_tokens: Count | None = None
+    cache_write_1h_tokens: Count | None = None
+    output_tokens: Count | None = None
+    reasoning_tokens: Count | None = Field(default=None, description="Part of the output.")
+    api_calls: Count | None = None
+    turns: Count | None = None
+    tool_calls: Count | None = None
+    cost_usd_micros: Count | None = None
+    session_ms: Count | None = None
+    api_ms: Count | None = None
 
     @property
     def uncached_input_tokens(self) -> int | None:

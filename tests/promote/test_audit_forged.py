@@ -81,7 +81,6 @@ def loosen(value: dict[str, Any]) -> None:
         (loosen, "tiers of the sealed tasks"),
         (lambda value: value.update(expires_at="2099-01-01T00:00:00.000000Z"), "expires_at"),
         (lambda value: value.update(surplus_sha256=["0" * 64]), "rows in excess"),
-        (lambda value: value["spend"].update(lost_attempts=-1), "negative figures of the spend"),
         (lambda value: value["health"][0].update(fresh=1), "fresh and void rows of each arm"),
         (lambda value: value["lineage"].update(skills=["other"]), "skills of the overlay"),
         (lambda value: value["lineage"].update(bases={"skills/bracket/SKILL.md": "0" * 64}), "written against"),
