@@ -201,6 +201,18 @@ def writer_lock(path: Path, what: str, *, wait_s: float = 0) -> Iterator[None]:
         lock.release()
 
 
+def holder_of(lock: Path) -> int | None:
+    """Return the process that holds the lock of a writer; ``None`` when none that is alive does."""
+    try:
+        pid = int(_holder_of(lock.with_suffix(".pid")))
+        os.kill(pid, 0)
+    except (ValueError, ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass
+    return pid
+
+
 def _holder_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip() or "unknown"

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "sign": ("sign", "Sign evidence that holds; several may."),
     "promote": ("promote", "Commit a proven overlay with its evidence."),
     "rollback": ("rollback", "Take a promotion back, with the reason."),
+    "status": ("status", "Show what is running, what was interrupted, and what to do next."),
     "resume": ("resume", "Finish an interrupted generation or sweep."),
     "rescore": ("rescore", "Run today's checks over the kept replies of a sweep; no model is called."),
     "report": ("report", "Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit."),

@@ -1,0 +1,101 @@
+"""How far a sweep has come, from its plan and its journal alone; whoever runs it is not disturbed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from evolve.bench.books import PLAN_FILE, is_reused
+from evolve.bench.journal import JOURNAL_FILE, SweepState, fold, read_events
+from evolve.files import holder_of
+from evolve.records.base import read_json
+from evolve.records.plan import Plan
+
+Stage = Literal["running", "interrupted", "finished", "stopped"]
+
+
+@dataclass(frozen=True)
+class SweepStatus:
+    """Where a sweep stands.
+
+    Args:
+        sweep: Its name.
+        purpose: What it measures.
+        context: What it belongs to.
+        stage: Whether it is over, and how; ``interrupted`` ones can be resumed.
+        pid: The process that runs it.
+        cells: Cells planned.
+        settled: Cells that were paid for and have a row.
+        reused: Cells whose row is taken from another sweep.
+        resolved: Settled cells that were resolved.
+        void: Attempts that said nothing.
+        under_way: Sessions that have begun and not ended.
+        spent_micros: What was spent at the most, in micro-USD.
+        began: When it was planned.
+        last: When something happened last.
+        why: Why it stopped early.
+
+    """
+
+    sweep: str
+    purpose: str
+    context: str
+    stage: Stage
+    pid: int | None
+    cells: int
+    settled: int
+    reused: int
+    resolved: int
+    void: int
+    under_way: int
+    spent_micros: int
+    began: datetime
+    last: datetime
+    why: str | None = None
+
+    @property
+    def done(self) -> int:
+        """Cells that need nothing more."""
+        return self.settled + self.reused
+
+
+def sweep_status(folder: Path) -> SweepStatus:
+    """Return where a sweep stands.
+
+    Raises:
+        InputError: Its plan is gone or invalid.
+        EvidenceFault: Its journal is damaged.
+
+    """
+    plan = read_json(Plan, folder / PLAN_FILE)
+    events = read_events(folder / JOURNAL_FILE) if (folder / JOURNAL_FILE).exists() else []
+    state = fold(events)
+    pid = holder_of(folder / ".lock")
+    reused = sum(is_reused(cell, state) for cell in plan.cells)
+    return SweepStatus(
+        sweep=plan.sweep,
+        purpose=plan.purpose,
+        context=plan.context,
+        stage=_stage(state, pid),
+        pid=pid,
+        cells=len(plan.cells),
+        settled=len(state.settled),
+        reused=reused,
+        resolved=sum(row.resolved for row in state.settled.values()),
+        void=len(state.voided),
+        under_way=len(state.leases),
+        spent_micros=state.booked_micros,
+        began=plan.created_at,
+        last=events[-1].at if events else plan.created_at,
+        why=state.stopped,
+    )
+
+
+def _stage(state: SweepState, pid: int | None) -> Stage:
+    if pid is not None:
+        return "running"
+    if not state.finished:
+        return "interrupted"
+    return "stopped" if state.stopped is not None else "finished"
