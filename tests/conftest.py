@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from evolve.cli import bench_opening
 from evolve.cli.main import main
@@ -18,14 +19,21 @@ from evolve.models.base import ChatModel
 from evolve.models.weights import ResolvedWeights, catalogue, install, resolve
 from tests.worlds import ModelServer, ScriptedModel, make_workspace, model_server
 
+SAME_EXAMPLES = "EVOLVE_TESTS_SAME_EXAMPLES"
 OF_THE_MACHINE = ("CI", "EVOLVE_SIGNING_KEY", "EVOLVE_SIGNING_KEY_PEM", "EVOLVE_DEBUG", "OPENAI_API_KEY")
 
 
 def pytest_configure() -> None:
     """Keep out what a machine may set for its user or its continuous integration, and what evolve heeds.
 
-    Not by a fixture: those of a whole module are made before those of its tests.
+    Not by a fixture: those of a whole module are made before those of its tests. Where CI is set, properties are tried
+    on the same examples every time; nowhere is an example timed.
     """
+    # workers are started when CI is gone from the environment already
+    same_examples = os.environ.get(SAME_EXAMPLES) or os.environ.get("CI", "")
+    os.environ[SAME_EXAMPLES] = same_examples
+    settings.register_profile("evolve", deadline=None, derandomize=bool(same_examples), print_blob=True)
+    settings.load_profile("evolve")
     for name in OF_THE_MACHINE:
         os.environ.pop(name, None)
 
