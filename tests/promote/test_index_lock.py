@@ -36,6 +36,7 @@ def test_an_age_is_told_in_its_largest_whole_unit(seconds: float, told: str) -> 
 
 def test_where_no_lock_is_nothing_is_refused(tmp_path: Path) -> None:
     refuse_locked(tmp_path / "index.lock")
+    assert not list(tmp_path.iterdir()), "looking makes no lock"
 
 
 def left_over(root: Path) -> Path:

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from evolve.hostile import as_count
+
 MAX_LINE = 16 * 1024 * 1024
-MOST_TOKENS = 10**12
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Tokens:
 def _count(value: Any, *path: str) -> int:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_TOKENS else 0
+    return as_count(value) or 0
 
 
 def anthropic_tokens(usage: Any) -> Tokens:
