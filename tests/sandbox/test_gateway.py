@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from tests.real_agents.scripted import ScriptedServer, Step, scripted
 
 KEY = "sk-the-real-key-0123456789abcdef"
 PRICE = TokenPrice(input_usd=1, output_usd=10)
+DEEP = "deep-" * 30
 BODY = {"model": "m", "max_tokens": 1000, "messages": [], "tools": [{"name": "t"}], "stream": True}
 
 
@@ -36,7 +38,7 @@ def cost(model: str, tokens: Tokens) -> int | None:
 def opened(
     tmp_path: Path, *steps: Step, model: str | None = None, player: Player | None = None, **limits: Any
 ) -> Iterator[tuple[Gateway, httpx.Client, ScriptedServer]]:
-    folder = tmp_path / ("deep-" * 30)
+    folder = tmp_path / DEEP
     folder.mkdir(exist_ok=True)
     with (
         scripted(*steps) as server,
@@ -44,15 +46,25 @@ def opened(
             folder, Upstream(server.url, KEY), SessionLimits(**limits), cost, player=player, model=model
         ) as gateway,
     ):
-        descriptor = folder.joinpath(SOCKET)
-        short = tmp_path / "s"
-        short.unlink(missing_ok=True)
-        short.symlink_to(folder)
-        assert descriptor.is_socket()
-        transport = httpx.HTTPTransport(uds=f"{short}/{SOCKET}")
+        assert folder.joinpath(SOCKET).is_socket()
         headers = {"x-api-key": gateway.token, "anthropic-version": "2023-06-01"}
-        with httpx.Client(transport=transport, base_url="http://gateway", headers=headers, timeout=30) as client:
+        with (
+            reachable(folder) as address,
+            httpx.Client(
+                transport=httpx.HTTPTransport(uds=address), base_url="http://gateway", headers=headers, timeout=30
+            ) as client,
+        ):
             yield gateway, client, server
+
+
+@contextmanager
+def reachable(folder: Path) -> Iterator[str]:
+    """Give the socket of a folder an address that is short enough however deep the folder is."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
+    finally:
+        os.close(descriptor)
 
 
 def test_the_key_is_swapped_in_and_the_answer_metered(tmp_path: Path) -> None:
@@ -219,9 +231,9 @@ def test_a_body_without_a_sound_length_is_refused_unread(tmp_path: Path, length:
 
 
 def _raw(tmp_path: Path, token: str, header: str) -> bytes:
-    with socket.socket(socket.AF_UNIX) as client:
+    with reachable(tmp_path / DEEP) as address, socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)
-        client.connect(f"{tmp_path}/s/{SOCKET}")
+        client.connect(address)
         client.sendall(f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {token}\r\n{header}\r\n\r\n".encode())
         return client.recv(65536)
 
@@ -258,10 +270,12 @@ def test_a_provider_that_cannot_be_reached_is_said(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
     folder = tmp_path / "g"
     folder.mkdir()
-    with Gateway(folder, Upstream(f"http://127.0.0.1:{port}"), SessionLimits()) as gateway:
-        transport = httpx.HTTPTransport(uds=str(folder / SOCKET))
-        with httpx.Client(transport=transport, base_url="http://gateway") as client:
-            answer = client.post("/v1/messages", json=BODY, headers={"x-api-key": gateway.token})
+    with (
+        Gateway(folder, Upstream(f"http://127.0.0.1:{port}"), SessionLimits()) as gateway,
+        reachable(folder) as address,
+        httpx.Client(transport=httpx.HTTPTransport(uds=address), base_url="http://gateway") as client,
+    ):
+        answer = client.post("/v1/messages", json=BODY, headers={"x-api-key": gateway.token})
     assert answer.status_code == 502
     assert "cannot be reached: ConnectError" in json.loads(answer.text)["error"]["message"]
 
