@@ -39,7 +39,7 @@ weights: install
 	$(BIN)/evolve models install $(WEIGHTS)
 
 lock:  ## Pin the newest versions that pyproject.toml allows (needs uv).
-	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra local --generate-hashes \
+	uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra docs --extra local --generate-hashes \
 	  --no-header --upgrade pyproject.toml --output-file requirements.lock
 
 clean:
