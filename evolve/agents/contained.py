@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evolve.agents.accounts import PhaseAccount, with_accounts, with_line
 from evolve.agents.adapter import Adapter, Ask, Program, Treatment, pasted
 from evolve.agents.base import Session, SessionEnd
 from evolve.agents.heard import Heard, Verdict, conclude, not_invoked, read_back
@@ -61,6 +62,7 @@ class _Ended:
     errors: str = ""
     skills_used: frozenset[str] = frozenset()
     artifact: str | None = None
+    account: PhaseAccount | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,8 @@ class ContainedAgent:
             verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
         transcript = _transcript([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
         if verdict.kind is not None and last.errors:
-            transcript += json.dumps({"evolve_errors": last.errors}) + "\n"
+            transcript = with_line(transcript, "evolve_errors", last.errors)
+        transcript = with_accounts(transcript, [end.account for end in ends if end.account is not None])
         usage = _sum([end.usage for end in ends if end.usage is not None])
         return SessionEnd(reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
 
@@ -268,7 +271,8 @@ class ContainedAgent:
         if verdict.kind is None:
             verdict = read_back(account, self.settings.get("effort"))
         usage = self._usage(heard, end, account)
-        return _Ended(verdict, usage, heard.reply, output, _errors(err), heard.skills_used)
+        two = _account(phase.spec.name, heard, account)
+        return _Ended(verdict, usage, heard.reply, output, _errors(err), heard.skills_used, account=two)
 
     def _mounts(self, adapter: Adapter, treatment: Treatment, session: Session, handed_on: bool) -> dict[str, Path]:
         mounts = {adapter.executable: self.program.path, **treatment.mounts, **self.mounts}
@@ -324,6 +328,11 @@ class ContainedAgent:
 
     def close(self) -> None:
         """Hold nothing."""
+
+
+def _account(phase: str, heard: Heard, account: Account) -> PhaseAccount:
+    metered = account.tokens if account.exchanges and account.complete else None
+    return PhaseAccount(phase, heard.tokens, metered, len(account.exchanges), len(account.answered))
 
 
 def hear(adapter: Adapter, output: bytes, home: Path, skills: frozenset[str]) -> Heard:

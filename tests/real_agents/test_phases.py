@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from evolve.agents.accounts import read_accounts
 from evolve.agents.build import build_agent
 from evolve.errors import InputError
 from evolve.records.kinds import ErrorKind
+from evolve.sandbox.gateway.meter import Tokens
 from tests.builders import make_task
 from tests.real_agents import test_codex as codex
 from tests.real_agents.conftest import KEY, Run, spec_of
@@ -43,6 +45,9 @@ def test_a_plan_is_made_and_then_worked_on(run_agent: Run, room: Path) -> None:
         '{"evolve_phase": "plan"}',
         '{"evolve_phase": "work"}',
     ]
+    accounts = read_accounts(json.loads(lines[-1]))
+    assert [(one.phase, one.calls, one.answered) for one in accounts] == [("plan", 3, 3), ("work", 2, 2)]
+    assert all(one.told == one.metered == Tokens(one.calls * 100, output=one.calls * 20) for one in accounts)
     first, later = json.dumps(server.requests[0]), json.dumps(server.requests[3])
     assert "do not carry it out" in first
     assert "Carry it out" in later
