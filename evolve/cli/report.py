@@ -13,6 +13,8 @@ from evolve.errors import InputError
 
 if TYPE_CHECKING:
     from evolve.cli.sources import Source
+    from evolve.records.row import Row
+    from evolve.report.page.drawers import Drawers
     from evolve.workspace import Workspace
 
 
@@ -23,9 +25,22 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="The cells as CSV, a row each.")
 @click.option("--junit", "as_junit", is_flag=True, help="The reasons of the gate and the sealed tasks as JUnit XML.")
 @click.option("--html", "as_html", is_flag=True, help="One HTML page that loads nothing, for a browser.")
+@click.option(
+    "--cells",
+    is_flag=True,
+    help="With --html: prompt, transcript, patch and checks of each cell in the page, of sealed tasks as well; "
+    "such a page must not reach who proposes.",
+)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead.")
 def command(
-    what: str | None, as_md: bool, as_json: bool, as_csv: bool, as_junit: bool, as_html: bool, output: Path | None
+    what: str | None,
+    as_md: bool,
+    as_json: bool,
+    as_csv: bool,
+    as_junit: bool,
+    as_html: bool,
+    cells: bool,
+    output: Path | None,
 ) -> None:
     """Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit.
 
@@ -38,10 +53,12 @@ def command(
     if sum((as_md, as_json, as_csv, as_junit, as_html)) > 1:
         text = "give one of --md, --json, --csv, --junit and --html"
         raise InputError(text, hint="evolve report --help", code="usage")
+    if cells and not as_html:
+        raise InputError("--cells is of --html alone", hint="evolve report --html --cells", code="usage")
     workspace = here()
     source = found(workspace, what)
     if as_csv or as_html:
-        emit_bytes(_csv(workspace, source) if as_csv else _html(workspace, source), output)
+        emit_bytes(_csv(workspace, source) if as_csv else _html(workspace, source, cells=cells), output)
         return
     text = _junit(workspace, source) if as_junit else _json(source) if as_json else _markdown(workspace, source)
     if output is not None:
@@ -65,7 +82,7 @@ def _junit(workspace: Workspace, source: Source) -> str:
     return gate_junit(read_evidence(evidence_folder_of(workspace, source))).decode("utf-8")
 
 
-def _html(workspace: Workspace, source: Source) -> bytes:
+def _html(workspace: Workspace, source: Source, *, cells: bool) -> bytes:
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.measured import counted_rows
     from evolve.cli.generations import evidence_diff
@@ -77,11 +94,11 @@ def _html(workspace: Workspace, source: Source) -> bytes:
     from evolve.records.base import read_json
     from evolve.records.plan import Plan
     from evolve.report.page.view import Around
-    from evolve.report.page.write import page_html, sweep_html
+    from evolve.report.page.write import NO_DRAWERS, page_html, sweep_html
 
     if source.kind == "sweep":
-        plan = read_json(Plan, source.folder / PLAN_FILE)
-        return sweep_html(plan, tuple(counted_rows(source.folder)))
+        plan, rows = read_json(Plan, source.folder / PLAN_FILE), tuple(counted_rows(source.folder))
+        return sweep_html(plan, rows, _drawers(workspace, rows, (plan.sweep,)) if cells else NO_DRAWERS)
     evidence = read_evidence(evidence_folder_of(workspace, source))
     repository = Repository(workspace.root)
     around = Around(
@@ -89,7 +106,25 @@ def _html(workspace: Workspace, source: Source) -> bytes:
         signed=signatories(evidence).lines,
         parents=read_ancestry(workspace, repository).parents,
     )
-    return page_html(evidence, around)
+    sweeps = (evidence.promotion.sweep, *(one.sweep for one in evidence.promotion.extra))
+    return page_html(evidence, around, _drawers(workspace, evidence.rows, sweeps) if cells else NO_DRAWERS)
+
+
+def _drawers(workspace: Workspace, rows: tuple[Row, ...], sweeps: tuple[str, ...]) -> Drawers:
+    """Return what is kept of cells; evidence keeps nothing of it, the sweeps that measured them do.
+
+    Raises:
+        InputError: None of the sweeps is here.
+
+    """
+    from evolve.report.cell.reader import CellReader
+    from evolve.report.page.drawers import drawers_of
+
+    folders = [folder for name in sweeps if (folder := workspace.sweeps / Path(name).name).is_dir()]
+    if not folders:
+        text = f"{', '.join(sweeps)}: not on this machine, so that nothing is kept of its cells here"
+        raise InputError(text, hint="without --cells the page is whole", code="no-sweep")
+    return drawers_of(rows, CellReader(workspace.corpus, folders).view)
 
 
 def _markdown(workspace: Workspace, source: Source) -> str:

@@ -6,13 +6,16 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured, measured, measured_once
+from tests.report.reading import read_page
 from tests.worlds import ScriptedModel
 
 __all__ = ["measured", "measured_once"]
@@ -125,3 +128,22 @@ def test_the_documented_commands_work(measured: Measured, evolve: CommandLine) -
         given = {"SWEEP": sweep_of(measured), "PROMOTION": evidence}
         ran = evolve(*(given.get(one, one) for one in arguments))
         assert ran.code == 0, (arguments, ran.err)
+
+
+def test_cells_are_in_the_page_when_they_are_asked_for(measured: Measured, evolve: CommandLine) -> None:
+    plain = evolve("report", str(measured.folder), "--html")
+    ran = evolve("report", str(measured.folder), "--html", "--cells")
+    assert (plain.code, ran.code) == (0, 0)
+    page = read_page(ran.out.encode())
+    drawers = [element for element in page.all if element.attributes.get("class") == "drawer"]
+    assert len(drawers) == len(measured.evidence().rows)
+    assert all("Prompt" in drawer.text and "Reply" in drawer.text for drawer in drawers)
+    assert 'class="drawer"' not in plain.out
+
+
+def test_cells_are_refused_where_nothing_of_them_is(measured: Measured, evolve: CommandLine) -> None:
+    ran = evolve("report", str(measured.folder), "--cells")
+    assert ran.code == 2 and "--cells is of --html alone" in ran.err
+    shutil.rmtree(find_workspace(measured.root).sweeps)
+    ran = evolve("report", str(measured.folder), "--html", "--cells")
+    assert ran.code == 2 and "not on this machine" in ran.err and "Traceback" not in ran.err

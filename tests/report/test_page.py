@@ -22,9 +22,10 @@ from evolve.records.decision import ArmDecision, Reason, TaskResult
 from evolve.records.kinds import ErrorKind, Outcome
 from evolve.records.plan import Plan
 from evolve.records.row import Row
+from evolve.report.page.html import environment
 from evolve.report.page.sweep import page_of_sweep
 from evolve.report.page.view import Around
-from evolve.report.page.write import SECTIONS, environment, page_html
+from evolve.report.page.write import SECTIONS, page_html
 from evolve.workspace import find_workspace
 from tests.builders import NOW
 from tests.conftest import CommandLine

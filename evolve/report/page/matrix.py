@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -30,6 +30,13 @@ MARKS: Final = {
 }
 MOST_RUNS: Final = 100
 
+Href = Callable[[Row], str]
+
+
+def nowhere(row: Row) -> str:
+    """Return that nothing tells more of a row."""
+    return ""
+
 
 @dataclass(frozen=True)
 class PairCell:
@@ -39,6 +46,7 @@ class PairCell:
     incumbent: str
     candidate: str
     words: str
+    hrefs: tuple[str, str] = ("", "")
 
     @property
     def sign(self) -> str:
@@ -91,6 +99,7 @@ class PairOfArms:
     metric: Metric
     results: Sequence[TaskResult] = ()
     first_run: int = 0
+    href: Href = nowhere
 
     @property
     def planned(self) -> range:
@@ -132,7 +141,7 @@ def _row(
     pair: PairOfArms, task: str, runs: Sequence[int], table: Mapping[tuple[str, int, str], Row], told: TaskResult | None
 ) -> MatrixRow:
     both = [(table.get((task, run, pair.incumbent)), table.get((task, run, pair.candidate))) for run in runs]
-    cells = tuple(_cell(before, after, pair.metric) for before, after in both)
+    cells = tuple(_cell(before, after, pair) for before, after in both)
     planned = [found for run, found in zip(runs, both, strict=True) if run in pair.planned]
     change, standing = _change(told, planned, pair.metric)
     return MatrixRow(
@@ -187,7 +196,8 @@ def _note(told: TaskResult, metric: Metric) -> str:
     return "; ".join(parts)
 
 
-def _cell(before: Row | None, after: Row | None, metric: Metric) -> PairCell:
+def _cell(before: Row | None, after: Row | None, pair: PairOfArms) -> PairCell:
+    metric = pair.metric
     scored = metric in QUALITIES and metric is not Metric.RESOLVE_RATE
     figures = [_figure(row, metric if scored else Metric.RESOLVE_RATE) for row in (before, after)]
     first, second = figures
@@ -200,7 +210,8 @@ def _cell(before: Row | None, after: Row | None, metric: Metric) -> PairCell:
     said = [MARKS[mark] for mark in marks]
     why = [f" ({row.kind.value})" if row is not None and row.kind is not None else "" for row in (before, after)]
     words = f"{SIGNS_IN_WORDS[standing]}: incumbent {said[0]}{why[0]}, candidate {said[1]}{why[1]}"
-    return PairCell(standing, told[0], told[1], words)
+    hrefs = ("" if before is None else pair.href(before), "" if after is None else pair.href(after))
+    return PairCell(standing, told[0], told[1], words, hrefs)
 
 
 SIGNS_IN_WORDS: Final[dict[Standing, str]] = {"win": "win", "loss": "loss", "equal": "equal", "open": "not compared"}

@@ -56,3 +56,25 @@ for (const button of document.querySelectorAll("button.copy")) {
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });
 }
+// A drawer opens and closes by its address alone; with this it takes the focus, gives it back, and Escape closes it.
+let opener = null;
+const openDrawer = () => {
+  const drawer = document.getElementById(location.hash.slice(1));
+  if (drawer?.classList.contains("drawer")) drawer.focus({ preventScroll: true });
+};
+const closeDrawer = (event) => {
+  event.preventDefault();
+  const place = { x: scrollX, y: scrollY };
+  location.hash = "tasks";
+  scrollTo(place.x, place.y);
+  opener?.focus({ preventScroll: true });
+};
+for (const link of document.querySelectorAll(".matrix a")) {
+  link.addEventListener("click", () => { opener = link; });
+}
+for (const link of document.querySelectorAll(".drawer .close")) link.addEventListener("click", closeDrawer);
+addEventListener("hashchange", openDrawer);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.querySelector(".drawer:target")) closeDrawer(event);
+});
+openDrawer();

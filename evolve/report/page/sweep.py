@@ -12,21 +12,26 @@ from evolve.records.plan import Plan
 from evolve.records.policy import Metric
 from evolve.records.row import Row
 from evolve.report.markdown import money
-from evolve.report.page.matrix import PairOfArms, matrix
+from evolve.report.page.matrix import Href, PairOfArms, matrix, nowhere
 from evolve.report.page.rests import Fact, arms_table, failures_table, position_facts
 from evolve.report.page.usage import usage_view
 from evolve.report.page.view import Page
 from evolve.report.page.visible import shown
 
 
-def page_of_sweep(plan: Plan, rows: tuple[Row, ...]) -> Page:
+def page_of_sweep(plan: Plan, rows: tuple[Row, ...], href: Href = nowhere) -> Page:
     """Return the page of a sweep.
+
+    Args:
+        plan: Its plan.
+        rows: The rows that count.
+        href: Says where more of a row is told.
 
     Raises:
         InputError: It has no two arms that could stand beside each other.
 
     """
-    pairs = tuple(_pairs(plan, rows))
+    pairs = tuple(_pairs(plan, rows, href))
     if not pairs:
         text = f"{plan.sweep}: no arm stands beside an incumbent in this sweep"
         raise InputError(text, hint=f"evolve report {plan.sweep} --md", code="nothing-beside")
@@ -72,7 +77,7 @@ def _spend(plan: Plan, rows: tuple[Row, ...]) -> tuple[Fact, ...]:
     )
 
 
-def _pairs(plan: Plan, rows: tuple[Row, ...]) -> Iterator[PairOfArms]:
+def _pairs(plan: Plan, rows: tuple[Row, ...], href: Href) -> Iterator[PairOfArms]:
     incumbent = next((arm.name for arm in plan.arms if arm.role is Role.INCUMBENT), None)
     tasks = sorted({cell.identity.task for cell in plan.cells})
     others = [arm.name for arm in plan.arms if arm.name != incumbent] if incumbent is not None else []
@@ -87,4 +92,5 @@ def _pairs(plan: Plan, rows: tuple[Row, ...]) -> Iterator[PairOfArms]:
             runs=plan.runs,
             first_run=plan.first_run,
             metric=Metric.RESOLVE_RATE,
+            href=href,
         )

@@ -10,7 +10,7 @@ from evolve.bench.arms import CANDIDATE_ARM, INCUMBENT_ARM
 from evolve.promote.evidence import Evidence, gate_input, required_pairs
 from evolve.records.kinds import Outcome
 from evolve.records.promotion import Promotion
-from evolve.report.page.matrix import Matrix, PairOfArms, matrix, pair_of_roles
+from evolve.report.page.matrix import Href, Matrix, PairOfArms, matrix, nowhere, pair_of_roles
 from evolve.report.page.rests import (
     Ancestor,
     Fact,
@@ -83,12 +83,25 @@ class Page:
     signed: tuple[str, ...]
     audit: str
 
+    @property
+    def opens(self) -> bool:
+        """Whether more of some run can be opened."""
+        cells = (cell for one in self.matrices for row in one.rows for cell in row.cells)
+        return any(any(cell.hrefs) for cell in cells)
 
-def page_of(evidence: Evidence, around: Around) -> Page:
-    """Return the page of a candidate's evidence."""
+
+def page_of(evidence: Evidence, around: Around, href: Href = nowhere) -> Page:
+    """Return the page of a candidate's evidence.
+
+    Args:
+        evidence: The evidence.
+        around: What stands around it.
+        href: Says where more of a row is told.
+
+    """
     promotion, rows = evidence.promotion, evidence.rows
     outcome = promotion.decision.outcome
-    pairs = tuple(_pairs(evidence))
+    pairs = tuple(_pairs(evidence, href))
     return Page(
         title=f"{promotion.skill}: {outcome.value.replace('_', ' ')}",
         mark=MARKS[Outcome(outcome)],
@@ -127,7 +140,7 @@ def _about(promotion: Promotion) -> str:
     )
 
 
-def _pairs(evidence: Evidence) -> Iterator[PairOfArms]:
+def _pairs(evidence: Evidence, href: Href) -> Iterator[PairOfArms]:
     promotion = evidence.promotion
     given = gate_input(promotion, evidence.rows)
     rows = given.main_pair().rows
@@ -142,6 +155,7 @@ def _pairs(evidence: Evidence) -> Iterator[PairOfArms]:
         runs=promotion.runs,
         metric=promotion.policy.metric,
         results=promotion.decision.tasks,
+        href=href,
     )
     yield main
     results = {arm.arm: arm.tasks for arm in promotion.decision.required}
