@@ -21,6 +21,7 @@ from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
 PLAN_FILE = "plan.json"
+LOCK_FILE = ".lock"
 
 
 def is_reused(cell: PlannedCell, state: SweepState) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evolve.bench.books import PLAN_FILE, Books, first_of_each_arm
+from evolve.bench.books import LOCK_FILE, PLAN_FILE, Books, first_of_each_arm
 from evolve.bench.breaker import Breaker
 from evolve.bench.budget import Budget, Limits
 from evolve.bench.cell import Attempt
@@ -234,7 +234,7 @@ def run_sweep(folder: Path, plan: Plan, means: Means, options: RunOptions) -> Sw
         EvidenceFault: The journal is damaged.
 
     """
-    with writer_lock(folder / ".lock", f"sweep {folder.name}"):
+    with writer_lock(folder / LOCK_FILE, f"sweep {folder.name}"):
         if not (folder / PLAN_FILE).exists():
             _refuse_another_plan(folder, plan)
             write_json(folder / PLAN_FILE, plan)
@@ -269,7 +269,7 @@ def begin_sweep(folder: Path, plan: Plan) -> bool:
         BusyError: Another process runs it.
 
     """
-    with writer_lock(folder / ".lock", f"sweep {folder.name}"):
+    with writer_lock(folder / LOCK_FILE, f"sweep {folder.name}"):
         journal = Journal(folder / JOURNAL_FILE)
         if journal.state.plan_sha256 is not None:
             return False

@@ -7,8 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from evolve.bench.books import PLAN_FILE, is_reused
-from evolve.bench.journal import JOURNAL_FILE, SweepState, fold, read_events
+from evolve.bench.books import LOCK_FILE, PLAN_FILE, is_reused
+from evolve.bench.follow import Follower
+from evolve.bench.journal import SweepState
 from evolve.files import holder_of
 from evolve.records.base import read_json
 from evolve.records.plan import Plan
@@ -69,10 +70,14 @@ def sweep_status(folder: Path) -> SweepStatus:
         EvidenceFault: Its journal is damaged.
 
     """
-    plan = read_json(Plan, folder / PLAN_FILE)
-    events = read_events(folder / JOURNAL_FILE) if (folder / JOURNAL_FILE).exists() else []
-    state = fold(events)
-    pid = holder_of(folder / ".lock")
+    follower = Follower(folder)
+    follower.new_events()
+    return status_of(folder, read_json(Plan, folder / PLAN_FILE), follower)
+
+
+def status_of(folder: Path, plan: Plan, follower: Follower) -> SweepStatus:
+    """Return where a sweep stands, as far as its journal was followed."""
+    state, pid = follower.state, holder_of(folder / LOCK_FILE)
     reused = sum(is_reused(cell, state) for cell in plan.cells)
     return SweepStatus(
         sweep=plan.sweep,
@@ -88,7 +93,7 @@ def sweep_status(folder: Path) -> SweepStatus:
         under_way=len(state.leases),
         spent_micros=state.booked_micros,
         began=plan.created_at,
-        last=events[-1].at if events else plan.created_at,
+        last=plan.created_at if follower.last is None else follower.last.at,
         why=state.stopped,
     )
 

@@ -116,8 +116,8 @@ def _overview(context: AuditContext, findings: list[Finding]) -> str:
 
 def _story(workspace: Workspace, folder: Path, findings: list[Finding]) -> str:
     """Tell the story of a promotion; where its files cannot be read, what the audit found must do."""
-    from evolve.cli.generations import evidence_diff
     from evolve.errors import EvolveError
+    from evolve.promote.difference import evidence_diff
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
     from evolve.report.story import story

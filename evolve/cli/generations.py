@@ -12,13 +12,10 @@ from evolve.files import write_atomic, writer_lock
 from evolve.generation.loop import GenerationLoop, report_path
 from evolve.generation.reflecting import check_proposer
 from evolve.generation.state import GenerationState
-from evolve.overlays import FrozenOverlay, overlay_diff
-from evolve.promote.checks import frozen_overlay
+from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
 from evolve.report.markdown import generation_report, money
-from evolve.skills import Skill
-from evolve.snapshot import Snapshot
 from evolve.workspace import Workspace
 
 
@@ -45,22 +42,6 @@ def generation_lock(workspace: Workspace) -> AbstractContextManager[None]:
 def evidence_of_generation(workspace: Workspace, state: GenerationState) -> Evidence | None:
     """Return the evidence of a generation's finalist, if it had one."""
     return read_evidence(workspace.root / state.record.evidence) if state.record.evidence else None
-
-
-def evidence_diff(workspace: Workspace, repository: Repository, evidence: Evidence) -> str:
-    """Return the diff of an overlay against the text that it was measured against, as far as it is at hand."""
-    overlay: FrozenOverlay = frozen_overlay(evidence)
-    name = evidence.promotion.skill
-    commits = repository.commits_with_trailer("Evolve-Overlay", evidence.promotion.overlay_sha256)
-    promoted = [c for c in commits if c.trailers.get("Evolve-Evidence") == evidence.promotion_sha256]
-    if promoted and repository.branch() is not None:
-        before = {
-            path: data.decode("utf-8", errors="replace")
-            for path in evidence.promotion.base_files
-            if (data := repository.blob(f"{promoted[0].sha}^", path)) is not None
-        }
-        return overlay_diff(Skill(name, "", Snapshot.of_texts(before)), overlay)
-    return overlay_diff(workspace.skill(name), overlay)
 
 
 def generation_text(workspace: Workspace, state: GenerationState) -> str:

@@ -134,7 +134,7 @@ def _show(evidence: Evidence, target: Target, corpus: Corpus, *, as_json: bool) 
 
 
 def _offer(evidence: Evidence, target: Target, remote: str, base: str | None, commit: str, *, as_json: bool) -> None:
-    from evolve.cli.generations import evidence_diff
+    from evolve.promote.difference import evidence_diff
     from evolve.promote.pull_request import PullRequest, open_pull_request, text_for
     from evolve.report.markdown import promotion_report
 

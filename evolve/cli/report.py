@@ -85,8 +85,8 @@ def _junit(workspace: Workspace, source: Source) -> str:
 def _html(workspace: Workspace, source: Source, *, cells: bool) -> bytes:
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.measured import counted_rows
-    from evolve.cli.generations import evidence_diff
     from evolve.cli.sources import evidence_folder_of
+    from evolve.promote.difference import evidence_diff
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
     from evolve.promote.lineage import read_ancestry
@@ -130,8 +130,9 @@ def _drawers(workspace: Workspace, rows: tuple[Row, ...], sweeps: tuple[str, ...
 def _markdown(workspace: Workspace, source: Source) -> str:
     from evolve.bench.books import PLAN_FILE
     from evolve.bench.measured import counted_rows
-    from evolve.cli.generations import evidence_diff, evidence_of_generation
+    from evolve.cli.generations import evidence_of_generation
     from evolve.generation.state import open_generation
+    from evolve.promote.difference import evidence_diff
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
     from evolve.propose.diagnostics.columns import diagnostics_table, sweep_diagnostics

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evolve.cli.generations import evidence_diff
+from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import Evidence
 from evolve.promote.git import Repository
 from evolve.report.cells import Cells, cells_csv, sources_csv

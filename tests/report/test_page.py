@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from evolve.bench.arms import candidate_name
-from evolve.cli.generations import evidence_diff
 from evolve.errors import EnvironmentFault, InputError
+from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import Evidence
 from evolve.promote.git import Repository
 from evolve.promote.signatories import signatories

@@ -1,0 +1,68 @@
+"""A journal is followed while somebody else writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evolve.bench.follow import Follower
+from evolve.bench.journal import JOURNAL_FILE, Journal, read_state
+from evolve.errors import EvidenceFault
+from tests.builders import make_row
+
+
+def journal_of(folder: Path, events: int = 3) -> Journal:
+    journal = Journal(folder / JOURNAL_FILE)
+    for number in range(events):
+        journal.append("leased", cell=number, attempt=1, token=number + 1)
+        journal.append("settled", cell=number, attempt=1, token=number + 1, row=make_row(run=number))
+    return journal
+
+
+def test_only_what_is_new_is_told_and_the_state_is_that_of_the_whole(tmp_path: Path) -> None:
+    follower = Follower(tmp_path)
+    assert follower.new_events() == []
+    journal = journal_of(tmp_path)
+    assert [event.event for event in follower.new_events()] == ["leased", "settled"] * 3
+    assert follower.new_events() == []
+    journal.append("finished")
+    assert [event.seq for event in follower.new_events()] == [6]
+    assert follower.state == read_state(tmp_path / JOURNAL_FILE)
+
+
+def test_a_line_that_is_being_written_is_told_when_it_is_whole(tmp_path: Path) -> None:
+    journal_of(tmp_path)
+    path = tmp_path / JOURNAL_FILE
+    whole = path.read_bytes()
+    follower = Follower(tmp_path)
+    for size in range(0, len(whole), 97):
+        path.write_bytes(whole[:size])
+        follower.new_events()
+        assert follower.state.events == whole[:size].count(b"\n")
+    path.write_bytes(whole)
+    follower.new_events()
+    assert follower.state == read_state(path)
+    assert path.read_bytes() == whole
+
+
+def test_a_torn_line_that_is_taken_off_and_written_anew_is_told_once(tmp_path: Path) -> None:
+    journal_of(tmp_path)
+    path = tmp_path / JOURNAL_FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"torn')
+    follower = Follower(tmp_path)
+    assert len(follower.new_events()) == 6
+    Journal(path).append("finished")
+    assert [event.event for event in follower.new_events()] == ["finished"]
+
+
+@pytest.mark.parametrize("change", ["byte", "gone"])
+def test_a_damaged_line_is_told(tmp_path: Path, change: str) -> None:
+    journal_of(tmp_path)
+    path = tmp_path / JOURNAL_FILE
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"leased", b"leasef") if change == "byte" else b""
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(EvidenceFault):
+        Follower(tmp_path).new_events()
