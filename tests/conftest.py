@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,8 @@ def pytest_configure() -> None:
     settings.load_profile("evolve")
     for name in OF_THE_MACHINE:
         os.environ.pop(name, None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass

@@ -13,15 +13,14 @@ from evolve.cli.opening import here
 from evolve.cli.output import emit, json_option, table
 from evolve.compare.compare import DEFAULT_ESTIMAND, compare, scaled
 from evolve.compare.figures import METRICS, OTHER_NAMES, Metric, Price
+from evolve.compare.words import HEADER, LEGEND, change_unit, closing, computed, finding_row, left_out, reasons, size_of
 from evolve.errors import EvolveError, ExitCode, InputError
 from evolve.stats.estimands import ESTIMANDS
-from evolve.stats.paired import MAX_ENUMERATED
 
 if TYPE_CHECKING:
     from evolve.compare.compare import Comparison, Finding
     from evolve.compare.figures import Side
 
-HEADER = ["metric", "unit", "A", "B", "change", "95 % interval", "estimand", "n", "p", "verdict"]
 FEW_TASKS = 5
 MAX_LENGTH = 4096
 MAX_PRICE = 1_000_000
@@ -73,7 +72,7 @@ def command(
     found = [compare(one, other, metrics, estimand) for one, other in pairs]
     value = {"decides": False, "comparisons": [_value(one) for one in found]}
     text = "\n\n".join(_text(one, by_task=by_task) for one in found)
-    emit(value, f"{text}\n{_closing(found)}", as_json=as_json)
+    emit(value, f"{text}\n{closing(found)}", as_json=as_json)
     return ExitCode.DONE
 
 
@@ -144,14 +143,6 @@ def _value(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _reasons(findings: Sequence[Finding]) -> list[str]:
-    """Return why each verdict is what it is, once for all metrics with the same reason."""
-    metrics: dict[str, list[str]] = {}
-    for one in findings:
-        metrics.setdefault(f"{one.verdict}: {one.why}", []).append(one.metric.name)
-    return [f"{', '.join(names)}: {why}" for why, names in metrics.items()]
-
-
 def _finding_value(found: Finding) -> dict[str, Any]:
     estimate = found.estimate
     known = {} if estimate is None else {**asdict(estimate), "estimand": found.estimand}
@@ -164,7 +155,7 @@ def _finding_value(found: Finding) -> dict[str, Any]:
         "a": found.before,
         "b": found.after,
         "change": found.change,
-        "change_unit": _change_unit(found),
+        "change_unit": change_unit(found),
         "change_low": None if estimate is None else scaled(estimate, estimate.low),
         "change_high": None if estimate is None else scaled(estimate, estimate.high),
         "p_value": found.p_value,
@@ -176,80 +167,22 @@ def _finding_value(found: Finding) -> dict[str, Any]:
 
 def _text(found: Comparison, *, by_task: bool) -> str:
     """Return a comparison for people."""
-    counts = (found.before.run_counts(found.tasks), found.after.run_counts(found.tasks))
-    n = f"{len(found.tasks)} x {_runs(*counts)}"
+    n = size_of(found)
     lines = [
         f"A: {found.before.name}",
         f"B: {found.after.name}",
-        table([_row(one, n) for one in found.findings], HEADER),
+        table([finding_row(one, n) for one in found.findings], list(HEADER)),
+        *LEGEND,
+        *reasons(found.findings),
+        *computed(found),
     ]
-    lines.append("n: tasks x runs. A and B: sums over the tasks; of completed the mean, in points")
-    lines.append(f"p: sign-flip test over tasks, two-sided, exact up to {MAX_ENUMERATED} tasks, resampled beyond")
-    lines += _reasons(found.findings)
-    for one in found.findings:
-        for side, says in zip((found.before, found.after), one.computed, strict=True):
-            if says is not None and one.estimate is not None:
-                lines.append(f"* {one.metric.name} of {side.name} is computed: {says}")
     if by_task or len(found.tasks) <= FEW_TASKS:
         lines += [_by_task(one) for one in found.findings if one.estimate is not None]
-    for what, tasks in (
-        (f"left out, not in B ({found.after.name})", found.only_before),
-        (f"left out, not in A ({found.before.name})", found.only_after),
-        ("left out, not the same task or checks in both", found.changed),
-    ):
-        if tasks:
-            lines.append(f"{what}: {', '.join(tasks)}")
-    return "\n".join([*lines, *(f"note: {caveat}" for caveat in found.caveats)])
-
-
-def _closing(found: Sequence[Comparison]) -> str:
-    judged = sum(len(one.findings) for one in found)
-    alone = "; each metric is judged by itself at 5 %, nothing corrects for their number" if judged > 1 else ""
-    return f"nothing is decided by a comparison{alone}"
-
-
-def _row(found: Finding, n: str) -> list[str]:
-    mark = "*" if any(found.computed) else ""
-    estimate = found.estimate
-    interval = "-"
-    if estimate is not None:
-        bounds = [scaled(estimate, bound) for bound in (estimate.low, estimate.high)]
-        interval = " to ".join("unbounded" if bound is None else f"{bound:+.1f}" for bound in bounds)
-        interval = "unbounded" if bounds == [None, None] else interval
-    return [
-        found.metric.name + mark,
-        found.metric.unit,
-        _amount(found.before, found.metric),
-        _amount(found.after, found.metric),
-        "-" if found.change is None else f"{found.change:+.1f} {_change_unit(found)}",
-        interval,
-        found.estimand.replace("_", " "),
-        n,
-        "-" if found.p_value is None else f"{found.p_value:.3g}",
-        found.verdict,
-    ]
+    return "\n".join([*lines, *left_out(found), *(f"note: {caveat}" for caveat in found.caveats)])
 
 
 def _by_task(found: Finding) -> str:
     shown = ", ".join(
         f"{one.task} {'unknown' if one.change is None else f'{one.change:+.1f}'}" for one in found.by_task
     )
-    return f"{found.metric.name} by task, {_change_unit(found)}: {shown}"
-
-
-def _change_unit(found: Finding) -> str:
-    return "points" if found.metric.kind == "rate" else "%"
-
-
-def _amount(value: float | None, metric: Metric) -> str:
-    if value is None:
-        return "unknown"
-    if metric.kind == "rate":
-        return f"{100 * value:.1f}"
-    return f"{value:.4f}" if metric.unit == "USD" else f"{value:,.1f}".removesuffix(".0")
-
-
-def _runs(before: tuple[int, int], after: tuple[int, int]) -> str:
-    """Return how many runs a task has, on either side where they differ."""
-    shown = [str(least) if least == most else f"{least}-{most}" for least, most in (before, after)]
-    return shown[0] if shown[0] == shown[1] else "/".join(shown)
+    return f"{found.metric.name} by task, {change_unit(found)}: {shown}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
 
 VOID = frozenset({"meta", "input", "link", "br", "hr", "img"})
 LOADING = frozenset({"src", "href", "srcset", "data", "action", "formaction", "poster", "background", "ping", "cite"})
+LEADING = frozenset({"a", "form"})
+BESIDE = re.compile(r"(?:\.\./)*[A-Za-z0-9._/-]+")
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -52,23 +55,31 @@ class Reader(HTMLParser):
             element.texts.append(data)
 
 
-def read_page(data: bytes) -> Reader:
-    """Return a page as elements, after checking what holds of every page."""
+def read_page(data: bytes, *, leads: bool = False) -> Reader:
+    """Return a page as elements, after checking what holds of every page.
+
+    Args:
+        data: The page.
+        leads: Whether it may have links to pages beside it.
+
+    """
     reader = Reader()
     reader.feed(data.decode("utf-8"))
     reader.close()
     assert reader.open == [reader.root], "every tag is closed"
-    check_loads_nothing(reader)
+    check_loads_nothing(reader, leads=leads)
     check_structure(reader)
     return reader
 
 
-def check_loads_nothing(reader: Reader) -> None:
+def check_loads_nothing(reader: Reader, *, leads: bool) -> None:
     assert not {element.name for element in reader.all} & {"link", "img", "iframe", "object", "embed", "base", "image"}
     for element in reader.all:
         for name, value in element.attributes.items():
             assert not name.startswith("on"), f"{element.name} {name}"
-            assert name not in LOADING or value.startswith(("#", "data:")), f"{element.name} {name}={value[:80]}"
+            inside = value.startswith(("#", "data:"))
+            beside = leads and element.name in LEADING and BESIDE.fullmatch(value) is not None
+            assert name not in LOADING or inside or beside, f"{element.name} {name}={value[:80]}"
             assert "url(" not in value.replace("url(#", ""), value[:80]
     assert len(named(reader, "script")) == 1
 
@@ -79,7 +90,9 @@ def check_structure(reader: Reader) -> None:
     for element in reader.all:
         for name in ("href", "aria-labelledby", "for", "data-for"):
             for target in element.attributes.get(name, "").split():
-                assert target.removeprefix("#") in ids, f"{element.name} {name}={target}"
+                assert target.removeprefix("#") in ids or not leads_here(name, target), (
+                    f"{element.name} {name}={target}"
+                )
     levels = [HEADINGS.index(element.name) for element in reader.all if element.name in HEADINGS]
     assert levels[0] == 0 and levels.count(0) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -92,6 +105,10 @@ def check_structure(reader: Reader) -> None:
         assert any(label.attributes["for"] == box.attributes["id"] for label in named(reader, "label"))
     for plot in named(reader, "svg"):
         assert plot.attributes["role"] == "img" and [child.name for child in plot.children[:2]] == ["title", "desc"]
+
+
+def leads_here(name: str, target: str) -> bool:
+    return name != "href" or target.startswith("#")
 
 
 def named(reader: Reader, name: str) -> list[Element]:

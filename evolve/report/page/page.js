@@ -1,25 +1,30 @@
 "use strict";
 // The page says everything without this script, which filters, sorts and copies alone.
+const filters = new Map();
 for (const form of document.querySelectorAll("form.filter")) {
-  const rows = [...document.getElementById(form.dataset.for).tBodies[0].rows];
+  const table = document.getElementById(form.dataset.for);
   const find = form.querySelector("input[type=search]");
   const lost = form.querySelector("input[type=checkbox]");
   const output = form.querySelector("output");
+  const what = form.dataset.what ?? "tasks";
   const filter = () => {
     const wanted = find.value.trim().toLowerCase();
+    const rows = [...table.tBodies[0].rows];
     let count = 0;
     for (const row of rows) {
-      const kept = row.cells[0].textContent.toLowerCase().includes(wanted) && (!lost.checked || "lost" in row.dataset);
+      const text = what === "tasks" ? row.cells[0].textContent : row.textContent;
+      const kept = text.toLowerCase().includes(wanted) && (!lost.checked || "lost" in row.dataset);
       row.hidden = !kept;
       count += kept;
     }
-    output.textContent = `${count} of ${rows.length} tasks`;
+    output.textContent = `${count} of ${rows.length} ${what}`;
   };
   form.addEventListener("submit", (event) => event.preventDefault());
   find.addEventListener("input", filter);
   lost.addEventListener("change", filter);
   form.hidden = false;
   filter();
+  filters.set(form.dataset.for, filter);
 }
 for (const head of document.querySelectorAll("th[data-sort]")) {
   const button = document.createElement("button");
@@ -78,3 +83,17 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape" && document.querySelector(".drawer:target")) closeDrawer(event);
 });
 openDrawer();
+// A page that is followed is told which of its parts are another now; they were escaped where they were made.
+if (document.body.dataset.live) {
+  const source = new EventSource(document.body.dataset.live);
+  source.addEventListener("parts", (event) => {
+    for (const [name, html] of Object.entries(JSON.parse(event.data))) {
+      const old = document.getElementById(name);
+      const template = document.createElement("template");
+      template.innerHTML = html;
+      if (old) old.replaceWith(template.content.firstElementChild);
+    }
+    for (const filter of filters.values()) filter();
+  });
+  source.addEventListener("over", () => { source.close(); location.reload(); });
+}

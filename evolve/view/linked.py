@@ -1,0 +1,40 @@
+"""Tables whose cells may lead somewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and the address of the page that tells more of it; ``kind`` says how it looks."""
+
+    text: str
+    href: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class LinkedTable:
+    """A table with a name and a caption; ``sorts`` says for each column whether it is text or number, or is none."""
+
+    name: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    sorts: tuple[str, ...] = ()
+    names_rows: bool = False
+
+    def row_name(self, row: tuple[Cell, ...]) -> str:
+        """Return the name of a row: that of the table, and the text of its first cell."""
+        return f"{self.name}-{row[0].text}" if self.names_rows else ""
+
+
+def cells(*texts: object) -> tuple[Cell, ...]:
+    """Return texts as cells that lead nowhere."""
+    return tuple(text if isinstance(text, Cell) else Cell(str(text)) for text in texts)
+
+
+def count(number: int, one: str) -> str:
+    """Return a number with what it counts; all that is counted here has a plural in -s."""
+    return f"{number:,} {one}" + ("" if number == 1 else "s")

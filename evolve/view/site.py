@@ -1,0 +1,239 @@
+"""The pages of a workspace by their paths, as a server and a static bundle have them; all links are relative."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from evolve.bench.books import PLAN_FILE
+from evolve.errors import EvolveError, InputError
+from evolve.generation.state import STATE_FILE, open_generation
+from evolve.promote.difference import evidence_diff
+from evolve.promote.evidence import read_evidence
+from evolve.promote.git import Repository
+from evolve.promote.lineage import read_ancestry
+from evolve.promote.signatories import signatories
+from evolve.records.row import Row
+from evolve.report.cell.reader import CellReader
+from evolve.report.page.html import Surroundings, document
+from evolve.report.page.sweep import page_of_sweep
+from evolve.report.page.view import Around, page_of
+from evolve.report.page.write import rendered
+from evolve.view.compare_page import compare_values
+from evolve.view.generation_page import generation_facts, generation_tables
+from evolve.view.index_page import evidence_folders, generations_table, promotions_table, sweeps_table
+from evolve.view.standing import Stamp, Standings, stamp_of
+from evolve.view.sweep_page import SweepBook, arms_of, cells_table, sweep_facts, voided_pages
+from evolve.workspace import Workspace
+
+MOST_BOOKS: Final = 4
+NAME: Final = r"(?!\.)[A-Za-z0-9._-]{1,200}"
+ROUTES: Final = (
+    (re.compile(r"index\.html"), "_index"),
+    (re.compile(rf"sweep/({NAME})/index\.html"), "_sweep"),
+    (re.compile(rf"sweep/({NAME})/report\.html"), "_sweep_report"),
+    (re.compile(rf"sweep/({NAME})/cell/(\d{{1,9}})(?:-(\d{{1,9}}))?\.html"), "_cell"),
+    (re.compile(rf"generation/({NAME})\.html"), "_generation"),
+    (re.compile(rf"promotion/({NAME})/({NAME})\.html"), "_promotion"),
+    (re.compile(rf"compare/({NAME})/({NAME})\.html"), "_compare"),
+)
+
+
+class Site:
+    """The pages of a workspace.
+
+    Args:
+        workspace: The workspace.
+        live: Whether a server tells of changes and finds comparisons.
+        cells: Whether prompts, transcripts and patches of cells are pages too.
+
+    """
+
+    def __init__(self, workspace: Workspace, *, live: bool, cells: bool) -> None:
+        self.workspace = workspace
+        self.live = live
+        self.cells = cells
+        self.standings = Standings(workspace.sweeps)
+        self._books: dict[str, tuple[Stamp, SweepBook]] = {}
+        self._lock = threading.Lock()
+
+    def page(self, path: str) -> bytes | None:
+        """Return the page at a path; ``None`` when there is none.
+
+        Raises:
+            EvolveError: What it would show is damaged.
+
+        """
+        for route, name in ROUTES:
+            if found := route.fullmatch(path):
+                page: bytes | None = getattr(self, name)(*found.groups())
+                return page
+        return None
+
+    def paths(self) -> Iterator[str]:
+        """Yield the path of every page; pages of comparisons aside, of which there are too many."""
+        yield "index.html"
+        for path in sorted(self.workspace.generations.glob(f"g*/{STATE_FILE}")):
+            yield f"generation/{path.parent.name}.html"
+        for folder in evidence_folders(self.workspace):
+            yield f"promotion/{folder.parent.name}/{folder.name}.html"
+        for path in sorted(self.workspace.sweeps.glob(f"*/{PLAN_FILE}")):
+            yield from self._paths_of_sweep(path.parent.name)
+
+    def _paths_of_sweep(self, name: str) -> Iterator[str]:
+        yield f"sweep/{name}/index.html"
+        try:
+            book = self.book(name)
+        except EvolveError:
+            return
+        if book is None:
+            return
+        if book.compares:
+            yield f"sweep/{name}/report.html"
+        if self.cells:
+            yield from (
+                f"sweep/{name}/cell/{cell.index}.html" for cell in book.plan.cells if book.row(cell) is not None
+            )
+            yield from (f"sweep/{name}/cell/{index}-{attempt}.html" for index, attempt in voided_pages(book))
+
+    def book(self, name: str) -> SweepBook | None:
+        """Return what is known of a sweep, with what has happened to it since; ``None`` when there is none.
+
+        Raises:
+            EvidenceFault: Its journal is damaged.
+            InputError: Its plan or a row is invalid.
+
+        """
+        folder = self.workspace.sweeps / name
+        if not (folder / PLAN_FILE).is_file():
+            return None
+        with self._lock:
+            stamp, known = stamp_of(folder), self._books.pop(name, None)
+            book = SweepBook.open(folder) if known is None else known[1]
+            if known is not None and known[0] != stamp:
+                book.refresh()
+            self._books[name] = stamp, book
+            while len(self._books) > MOST_BOOKS:
+                del self._books[next(iter(self._books))]
+            return book
+
+    def _around(self, depth: int, *trail: tuple[str, str], live: str = "") -> Surroundings:
+        up = "../" * depth
+        home = (f"evolve: {self.workspace.root.name}", f"{up}index.html")
+        return Surroundings((home, *trail), live if self.live else "", home=self.live)
+
+    def _index(self) -> bytes:
+        found, damaged = self.standings.now()
+        return document(
+            "index.html.j2",
+            Surroundings(live="events" if self.live else "", home=self.live),
+            title=f"evolve: {self.workspace.root.name}",
+            running=sum(one.pid is not None for one in found),
+            sweeps=sweeps_table(found, damaged),
+            names=[one.sweep for one in found],
+            tables=[generations_table(self.workspace), promotions_table(self.workspace)],
+            compares=self.live and len(found) > 1,
+        )
+
+    def _sweep(self, name: str) -> bytes | None:
+        book = self.book(name)
+        if book is None:
+            return None
+        status = book.status
+        return document(
+            "sweep.html.j2",
+            self._around(2, live="" if status.stage == "finished" else "events"),
+            title=f"sweep {name}",
+            facts=sweep_facts(status),
+            arms=arms_of(book),
+            cells=cells_table(book, opens=self.cells),
+            report="report.html" if book.compares and book.rows else "",
+        )
+
+    def _sweep_report(self, name: str) -> bytes | None:
+        book = self.book(name)
+        if book is None or not book.compares:
+            return None
+        page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book))
+        return rendered(page, around=self._around(2, (f"sweep {name}", "index.html")))
+
+    def _href(self, up: str, book: SweepBook, row: Row) -> str:
+        """Return the address of a row's page from a report."""
+        index = book.index_of(row) if self.cells else None
+        return "" if index is None else f"{up}cell/{index}.html"
+
+    def _cell(self, name: str, index: str, attempt: str | None) -> bytes | None:
+        book = self.book(name) if self.cells else None
+        row = None if book is None else book.attempt(int(index), None if attempt is None else int(attempt))
+        if book is None or row is None:
+            return None
+        view = CellReader(self.workspace.corpus, [book.folder]).view(row)
+        trail = (f"sweep {name}", "../index.html")
+        return document("cell_page.html.j2", self._around(3, trail), cell=view)
+
+    def _generation(self, name: str) -> bytes | None:
+        folder = self.workspace.generations / name
+        if not (folder / STATE_FILE).is_file():
+            return None
+        record = open_generation(folder).record
+        return document(
+            "generation.html.j2",
+            self._around(1),
+            title=f"generation {name}",
+            facts=generation_facts(record),
+            tables=generation_tables(record, self._evidence_page, self._sweep_page),
+        )
+
+    def _evidence_page(self, evidence: str) -> str:
+        folder = Path(evidence)
+        there = (self.workspace.root / folder / "promotion.json").is_file()
+        return f"../promotion/{folder.parent.name}/{folder.name}.html" if there else ""
+
+    def _sweep_page(self, name: str) -> str:
+        there = re.fullmatch(NAME, name) and (self.workspace.sweeps / name / PLAN_FILE).is_file()
+        return f"../sweep/{name}/index.html" if there else ""
+
+    def _promotion(self, skill: str, name: str) -> bytes | None:
+        folder = self.workspace.promotion / skill / name
+        if not (folder / "promotion.json").is_file():
+            return None
+        evidence, repository = read_evidence(folder), Repository(self.workspace.root)
+        around = Around(
+            diff=evidence_diff(self.workspace, repository, evidence),
+            signed=signatories(evidence).lines,
+            parents=read_ancestry(self.workspace, repository).parents,
+        )
+        promotion = evidence.promotion
+        sweeps = [promotion.sweep, *(one.sweep for one in promotion.extra)]
+        books = [(one, book) for one in sweeps if re.fullmatch(NAME, one) and (book := self.book(one)) is not None]
+
+        def href(row: Row) -> str:
+            found = (self._href(f"../../sweep/{one}/", book, row) for one, book in books)
+            return next((address for address in found if address), "")
+
+        return rendered(page_of(evidence, around, href), around=self._around(2))
+
+    def _compare(self, before: str, after: str) -> bytes | None:
+        folders = [self.workspace.sweeps / name for name in (before, after)]
+        if not all((folder / PLAN_FILE).is_file() for folder in folders):
+            return None
+        trail = tuple((f"sweep {name}", f"../../sweep/{name}/index.html") for name in (before, after))
+        try:
+            values = compare_values(*folders)
+        except InputError as error:
+            return document("message.html.j2", self._around(2, *trail), title="Not comparable", lines=told(error))
+        return document("compare.html.j2", self._around(2, *trail), title=f"{before} and {after}", found=values)
+
+    def error_page(self, title: str, error: EvolveError | None, depth: int) -> bytes:
+        """Return the page of what cannot be shown."""
+        lines = told(error) if error is not None else ["There is no such page."]
+        return document("message.html.j2", self._around(depth), title=title, lines=lines)
+
+
+def told(error: EvolveError) -> list[str]:
+    """Return an error as the sentences that a user reads."""
+    return [error.message, *([f"try: {error.hint}"] if error.hint else [])]

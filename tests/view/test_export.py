@@ -1,0 +1,63 @@
+"""Every page as files: all or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evolve.errors import EnvironmentFault, InputError
+from evolve.view.export import export_site
+from evolve.view.site import Site
+from tests.view.conftest import MakeSite
+
+
+def test_every_page_is_a_file_and_nothing_in_it_needs_a_server(make_site: MakeSite, tmp_path: Path) -> None:
+    site = make_site(live=False, cells=True)
+    count = export_site(site, tmp_path / "out")
+    files = {path.relative_to(tmp_path / "out").as_posix(): path for path in tmp_path.joinpath("out").rglob("*.html")}
+    assert set(files) == set(site.paths()) and count == len(files)
+    for path in files.values():
+        text = path.read_text()
+        assert "data-live=" not in text and '<form class="compare"' not in text and "connect-src" not in text
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_is_there_is_not_overwritten(make_site: MakeSite, tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "out"
+    if kind == "file":
+        target.write_text("mine")
+    else:
+        (target / "mine").mkdir(parents=True)
+    with pytest.raises(InputError, match="there is something already"):
+        export_site(make_site(live=False), target)
+    assert target.exists() and not list(tmp_path.glob(".out-*"))
+
+
+def test_an_empty_folder_is_filled(make_site: MakeSite, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert export_site(make_site(live=False, cells=False), tmp_path / "out") > 1
+    assert (tmp_path / "out/index.html").is_file()
+
+
+def test_nothing_half_written_stays(make_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = make_site(live=False, cells=False)
+    whole = site.page
+
+    def full(path: str) -> bytes | None:
+        if path.startswith("sweep"):
+            raise OSError(28, "No space left on device", str(tmp_path))
+        return whole(path)
+
+    monkeypatch.setattr(site, "page", full)
+    with pytest.raises(EnvironmentFault, match="No space left"):
+        export_site(site, tmp_path / "out")
+    assert not list(tmp_path.glob("*out*"))
+
+
+def test_a_page_that_cannot_be_shown_says_so_in_its_place(make_site: MakeSite, tmp_path: Path) -> None:
+    site: Site = make_site(live=False, cells=False)
+    sweep = next(site.workspace.sweeps.glob("*/plan.json"))
+    sweep.write_text("{")
+    export_site(site, tmp_path / "out")
+    assert "This cannot be shown" in (tmp_path / f"out/sweep/{sweep.parent.name}/index.html").read_text()
