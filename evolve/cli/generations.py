@@ -11,7 +11,7 @@ from evolve.cli.output import table
 from evolve.files import write_atomic, writer_lock
 from evolve.generation.loop import GenerationLoop, report_path
 from evolve.generation.reflecting import check_proposer
-from evolve.generation.state import GenerationState
+from evolve.generation.state import GENERATION_LOCK, GenerationState
 from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import Evidence, read_evidence
 from evolve.promote.git import Repository
@@ -36,7 +36,7 @@ def generation_lock(workspace: Workspace) -> AbstractContextManager[None]:
         BusyError: Another generation runs in this workspace, when it is entered.
 
     """
-    return writer_lock(workspace.locks / "generation.lock", f"a generation in {workspace.root}")
+    return writer_lock(workspace.locks / GENERATION_LOCK, f"a generation in {workspace.root}")
 
 
 def evidence_of_generation(workspace: Workspace, state: GenerationState) -> Evidence | None:

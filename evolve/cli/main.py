@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "promote": ("promote", "Commit a proven overlay with its evidence."),
     "rollback": ("rollback", "Take a promotion back, with the reason."),
     "status": ("status", "Show what is running, what was interrupted, and what to do next."),
+    "watch": ("watch", "Watch a running sweep or generation from another terminal."),
     "resume": ("resume", "Finish an interrupted generation or sweep."),
     "rescore": ("rescore", "Run today's checks over the kept replies of a sweep; no model is called."),
     "report": ("report", "Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit."),

@@ -16,9 +16,9 @@ from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from collections.abc import Iterable
 
-    from evolve.bench.progress import Progress
+    from rich.progress import TaskID
 
 TITLES = {
     "baseline": "incumbents on train",
@@ -72,6 +72,14 @@ class Teller:
         self.tally = Tally(to_pay, reused)
         self.spoke()
 
+    def catch_up(self, rows: Iterable[Row], spent: Iterable[int | None], seconds: float) -> None:
+        """Count what happened before anybody looked, in so many seconds."""
+        self.tally.began(seconds)
+        for row in rows:
+            self.tally.take(row)
+        for micros in spent:
+            self.tally.spend(micros)
+
     def sweep_grew(self, cells: int) -> None:
         """Count reused cells among those that are paid for."""
         self.tally.to_pay += cells
@@ -92,6 +100,23 @@ class Teller:
         if time.monotonic() - self._spoke >= HEARTBEAT_S:
             self.heartbeat()
             self.spoke()
+
+    def sweep_started(self, plan: Plan, to_pay: int, reused: int, workers: int) -> None:
+        """Take the plan."""
+        self.begin(to_pay, reused)
+
+    def cell_started(self, spec: CellSpec) -> None:
+        """Take an attempt that begins."""
+
+    def cell_ended(self, spec: CellSpec, row: Row, details: str | None = None) -> None:
+        """Count an attempt that ended."""
+        self.tally.take(row)
+
+    def sweep_ended(self) -> None:
+        """Take the end."""
+
+    def note(self, text: str) -> None:
+        """Take a note."""
 
 
 class EventProgress(Teller):
@@ -323,7 +348,7 @@ class BarProgress(Teller):
             say(text, err=True)
 
 
-def progress_for(*, as_json: bool) -> Progress:
+def progress_for(*, as_json: bool) -> Teller:
     """Return the progress that fits where the output goes."""
     if as_json:
         return EventProgress()

@@ -27,6 +27,10 @@ class Tally:
         """Start the clock."""
         self._started = self.clock()
 
+    def began(self, seconds_ago: float) -> None:
+        """Set the clock back."""
+        self._started = self.clock() - seconds_ago
+
     def take(self, row: Row) -> None:
         """Count an attempt that ended."""
         self.spend(row.usage.cost_usd_micros)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from evolve.cli.output import say
+from evolve.cli.output import emit, json_option, say
 from evolve.errors import EnvironmentFault, InputError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     help="With --export: prompt, transcript and patch of each cell too, of sealed tasks as well; such a folder must "
     "not reach who proposes.",
 )
-def command(folder: Path | None, port: int, opens: bool, target: Path | None, cells: bool) -> None:
+@json_option
+def command(folder: Path | None, port: int, opens: bool, target: Path | None, cells: bool, as_json: bool) -> None:
     """Look at every sweep, generation and promotion in a browser; what runs is followed as it goes.
 
     FOLDER lies in a workspace; by default the working folder does. The address that is printed has a random token:
@@ -47,12 +49,13 @@ def command(folder: Path | None, port: int, opens: bool, target: Path | None, ce
         from evolve.view.export import export_site
 
         count = export_site(Site(workspace, live=False, cells=cells), target)
-        say(f"written: {target}/index.html, and {count - 1:,} more pages", err=True)
+        text = f"written: {target}/index.html, and {count - 1:,} more pages"
+        emit({"first_page": f"{target}/index.html", "pages": count}, text, as_json=as_json)
         return
-    _serve(Site(workspace, live=True, cells=True), port, opens=opens)
+    _serve(Site(workspace, live=True, cells=True), port, opens=opens, as_json=as_json)
 
 
-def _serve(site: Site, port: int, *, opens: bool) -> None:
+def _serve(site: Site, port: int, *, opens: bool, as_json: bool) -> None:
     from evolve.view.server import HOST, Viewer
 
     try:
@@ -60,7 +63,8 @@ def _serve(site: Site, port: int, *, opens: bool) -> None:
     except OSError as error:
         text = f"{HOST}:{port}: cannot be listened on: {error.strerror}"
         raise EnvironmentFault(text, hint="leave out --port for a free one", code="port") from error
-    say(viewer.url)
+    emit({"url": viewer.url}, viewer.url, as_json=as_json)
+    sys.stdout.flush()
     say("stop it with Ctrl-C", err=True)
     if opens:
         click.launch(viewer.url)

@@ -13,6 +13,7 @@ from evolve.records.generation import Generation, Request
 
 STATE_FILE = "generation.json"
 OVERLAYS_FOLDER = "overlays"
+GENERATION_LOCK = "generation.lock"
 
 
 class GenerationState:

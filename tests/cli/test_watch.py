@@ -1,0 +1,124 @@
+"""``evolve watch``: a sweep is told as whoever runs it has it told, and nobody is disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from evolve.bench.follow import Follower
+from evolve.bench.retell import Retelling
+from evolve.cli.progress import EventProgress
+from evolve.files import writer_lock
+from evolve.workspace import find_workspace
+from tests.conftest import CommandLine
+from tests.promote.conftest import Measured
+from tests.view.conftest import Growing, growing, measured, measured_once
+from tests.worlds import ModelServer, make_workspace
+
+__all__ = ["growing", "measured", "measured_once"]
+HOME = Path(__file__).parents[2]
+
+
+def test_what_happens_is_told_and_what_happened_before_is_counted(growing: Growing, evolve: CommandLine) -> None:
+    def run() -> None:
+        with writer_lock(growing.folder / ".lock", "the test"):
+            started.set()
+            time.sleep(0.5)
+            for _ in range(9):
+                growing.grow(10)
+                time.sleep(0.05)
+            growing.grow()
+
+    started = threading.Event()
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait()
+    ran = evolve("watch")
+    thread.join()
+    assert ran.code == 0
+    lines = ran.err.splitlines()
+    assert lines[0].startswith("candidate against incumbent on sealed: 48 cells to measure")
+    assert sum(" run " in line for line in lines) == 47, "one had ended before"
+    assert lines[1].startswith("   2/48  ")
+    assert lines[-1].startswith("  48 of 48 done, 24 resolved, 24 failed")
+
+
+def test_events_are_told_for_programs(growing: Growing, evolve: CommandLine) -> None:
+    growing.grow(3)
+    ran = evolve("watch", growing.folder.name, "--json")
+    events = [json.loads(line) for line in ran.err.splitlines()]
+    assert [event["event"] for event in events] == ["sweep-started", "cell-started", "sweep-ended", "note"]
+    assert events[2]["done"] == 2 and events[2]["to_pay"] == 48
+    assert events[3]["text"] == f"interrupted; go on with: evolve resume {growing.folder.name}"
+
+
+def test_a_sweep_that_is_over_is_told_as_it_ended(measured: Measured, evolve: CommandLine) -> None:
+    ran = evolve("watch", measured.evidence().promotion.sweep)
+    assert ran.code == 0
+    assert ran.err.splitlines()[-1].startswith("  48 of 48 done")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"), [([], "nothing is running"), (["s-nothing"], "no such sweep"), (["../x"], "no such sweep")]
+)
+def test_mistakes_are_told(measured: Measured, evolve: CommandLine, arguments: list[str], told: str) -> None:
+    ran = evolve("watch", *arguments)
+    assert ran.code == 2 and told in ran.err
+
+
+def test_what_is_told_is_what_whoever_runs_it_was_told(growing: Growing, capsys: pytest.CaptureFixture[str]) -> None:
+    retelling = Retelling(growing.folder, EventProgress())
+    growing.grow()
+    retelling.go_on()
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    follower = Follower(growing.folder)
+    rows = [event.row for event in follower.new_events() if event.row is not None][1:]
+    ended = [event for event in told if event["event"] == "cell-ended"]
+    assert [(e["task"], e["run"], e["arm"], e["resolved"]) for e in ended] == [
+        (row.identity.task, row.identity.run, row.arm, row.resolved) for row in rows
+    ]
+    assert retelling.finished and retelling.why is None
+
+
+def test_a_generation_is_watched_from_sweep_to_sweep_and_looking_away_stops_nothing(
+    tmp_path: Path, served: ModelServer
+) -> None:
+    root = make_workspace(tmp_path / "workspace", base_url=served.url)
+    served.delay_s = 0.1
+    environment = {**os.environ, "PYTHONPATH": str(HOME)}
+    command = [sys.executable, "-m", "evolve"]
+    with subprocess.Popen(
+        [*command, "generation"], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as runs:
+        sweeps = find_workspace(root).sweeps
+        wait_for(lambda: any(sweeps.glob("*/journal.jsonl")))
+        with (
+            subprocess.Popen([*command, "watch"], cwd=root, env=environment, stderr=subprocess.PIPE, text=True) as away,
+            subprocess.Popen(
+                [*command, "watch"], cwd=root, env=environment, stderr=subprocess.PIPE, text=True
+            ) as stays,
+        ):
+            time.sleep(1.5)
+            away.send_signal(signal.SIGINT)
+            assert "Traceback" not in away.communicate(timeout=20)[1]
+            _, told = stays.communicate(timeout=120)
+        runs.communicate(timeout=120)
+    assert (runs.returncode, away.returncode) == (0, 0)
+    assert stays.returncode == 0
+    assert told.count(" cells to measure") >= 3, told
+
+
+def wait_for(happened: object, seconds: float = 60) -> None:
+    assert callable(happened)
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
