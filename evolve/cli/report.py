@@ -84,6 +84,7 @@ def _junit(workspace: Workspace, source: Source) -> str:
 
 def _html(workspace: Workspace, source: Source, *, cells: bool) -> bytes:
     from evolve.bench.books import PLAN_FILE
+    from evolve.bench.journal import JOURNAL_FILE, read_state
     from evolve.bench.measured import counted_rows
     from evolve.cli.sources import evidence_folder_of
     from evolve.promote.difference import evidence_diff
@@ -91,14 +92,18 @@ def _html(workspace: Workspace, source: Source, *, cells: bool) -> bytes:
     from evolve.promote.git import Repository
     from evolve.promote.lineage import read_ancestry
     from evolve.promote.signatories import signatories
+    from evolve.propose.diagnostics.columns import sweep_diagnostics
     from evolve.records.base import read_json
     from evolve.records.plan import Plan
+    from evolve.report.page.sweep import Beside
     from evolve.report.page.view import Around
     from evolve.report.page.write import NO_DRAWERS, page_html, sweep_html
 
     if source.kind == "sweep":
         plan, rows = read_json(Plan, source.folder / PLAN_FILE), tuple(counted_rows(source.folder))
-        return sweep_html(plan, rows, _drawers(workspace, rows, (plan.sweep,)) if cells else NO_DRAWERS)
+        voided = tuple(row for _, row in read_state(source.folder / JOURNAL_FILE).voided)
+        beside = Beside(voided, sweep_diagnostics(source.folder, plan, rows))
+        return sweep_html(plan, rows, _drawers(workspace, rows, (plan.sweep,)) if cells else NO_DRAWERS, beside)
     evidence = read_evidence(evidence_folder_of(workspace, source))
     repository = Repository(workspace.root)
     around = Around(

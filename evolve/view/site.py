@@ -17,10 +17,11 @@ from evolve.promote.evidence import read_evidence
 from evolve.promote.git import Repository
 from evolve.promote.lineage import read_ancestry
 from evolve.promote.signatories import signatories
+from evolve.propose.diagnostics.columns import sweep_diagnostics
 from evolve.records.row import Row
 from evolve.report.cell.reader import CellReader
 from evolve.report.page.html import Surroundings, document
-from evolve.report.page.sweep import page_of_sweep
+from evolve.report.page.sweep import Beside, page_of_sweep
 from evolve.report.page.view import Around, page_of
 from evolve.report.page.write import rendered
 from evolve.view.compare_page import compare_values
@@ -158,7 +159,9 @@ class Site:
         book = self.book(name)
         if book is None or not book.compares:
             return None
-        page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book))
+        voided = tuple(row for _, row in book.follower.state.voided)
+        beside = Beside(voided, sweep_diagnostics(book.folder, book.plan, book.rows))
+        page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book), beside)
         return rendered(page, around=self._around(2, (f"sweep {name}", "index.html")))
 
     def _href(self, up: str, book: SweepBook, row: Row) -> str:

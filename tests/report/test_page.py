@@ -13,17 +13,22 @@ from pathlib import Path
 import pytest
 
 from evolve.bench.arms import candidate_name
+from evolve.bench.books import PLAN_FILE
 from evolve.errors import EnvironmentFault, InputError
 from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import Evidence
 from evolve.promote.git import Repository
 from evolve.promote.signatories import signatories
+from evolve.propose.diagnostics.columns import ArmDiagnostics
+from evolve.propose.diagnostics.finding import FindingKind
+from evolve.records.base import read_json
 from evolve.records.decision import ArmDecision, Reason, TaskResult
 from evolve.records.kinds import ErrorKind, Outcome
 from evolve.records.plan import Plan
-from evolve.records.row import Row
+from evolve.records.row import Row, Usage
 from evolve.report.page.html import environment
-from evolve.report.page.sweep import page_of_sweep
+from evolve.report.page.rests import Fact
+from evolve.report.page.sweep import Beside, page_of_sweep
 from evolve.report.page.view import Around
 from evolve.report.page.write import SECTIONS, page_html
 from evolve.workspace import find_workspace
@@ -171,6 +176,24 @@ def test_a_sweep_has_a_page_without_a_verdict(measured: Measured, evolve: Comman
     assert sections == ["tasks", "usage", "spend", "position", "provenance"]
     assert "It decides nothing" in named(page, "header")[0].text
     assert "24 won, 0 lost" in by_id(page, "matrix-1").children[0].text
+
+
+def test_a_sweep_tells_what_was_voided_and_what_transcripts_show(measured: Measured, evidence: Evidence) -> None:
+    plan = read_json(Plan, find_workspace(measured.root).sweeps / measured.evidence().promotion.sweep / PLAN_FILE)
+    usage = Usage(cost_usd_micros=2_000_000)
+    void = evidence.rows[0].model_copy(update={"resolved": False, "kind": ErrorKind.INFRA_ERROR, "usage": usage})
+    column = ArmDiagnostics("incumbent", 24, 12, {kind: 1.5 for kind in FindingKind})
+    found = page_of_sweep(plan, evidence.rows, beside=Beside((void, void), (column,)))
+    assert Fact("voided attempts", "2, which cost 4.00 USD") in found.spend
+    assert found.health is not None and found.diagnostics is not None
+    assert {row[0]: row[1:] for row in found.health.rows} == {
+        "incumbent": ("degraded", "24", "0", "2"),
+        "candidate": ("ok", "24", "0", "0"),
+    }
+    assert found.diagnostics.rows[0] == ("cells diagnosed", "12/24")
+    assert found.diagnostics.rows[1][1] == "1.50"
+    quiet = page_of_sweep(plan, evidence.rows)
+    assert quiet.diagnostics is None and Fact("voided attempts", "none") in quiet.spend
 
 
 def test_a_sweep_of_one_arm_has_no_page(evidence: Evidence) -> None:

@@ -106,10 +106,10 @@ def test_a_figure_that_is_missing_is_said_to_be_missing(evidence: Evidence) -> N
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [
-        (("improvement", "floor-tasks", "tier-sign-flip"), ["tier-sign-flip", "floor-tasks"]),
-        (("stopped-early", "improvement"), ["stopped-early"]),
-        (("too-few-tasks",), ["too-few-tasks"]),
-        (("improvement", "significant"), []),
+        (("improvement", "floor-tasks", "tier-sign-flip"), ["tier-sign-flip", "floor-tasks", "few-tasks-differ"]),
+        (("stopped-early", "improvement"), ["stopped-early", "few-tasks-differ"]),
+        (("too-few-tasks",), ["too-few-tasks", "few-tasks-differ"]),
+        (("improvement", "significant"), ["few-tasks-differ"]),
     ],
 )
 def test_caveats_stand_apart_and_the_gravest_first(
@@ -121,13 +121,36 @@ def test_caveats_stand_apart_and_the_gravest_first(
     assert all(one.meaning for one in verdict_of(found).reasons)
 
 
+@pytest.mark.parametrize(
+    ("wins", "losses", "alpha", "told"),
+    [
+        (8, 0, 0.0304, True),  # 9/256 = 0.0352
+        (8, 0, 0.0352, False),
+        (9, 0, 0.0304, False),  # 10/512 = 0.0195
+        (4, 5, 0.0304, False),
+        (1, 0, 0.9, True),
+        (0, 0, 0.0304, False),
+    ],
+)
+def test_too_few_tasks_that_differ_are_a_caveat(
+    evidence: Evidence, wins: int, losses: int, alpha: float, told: bool
+) -> None:
+    decision = evidence.promotion.decision
+    assert decision.test is not None
+    test = decision.test.model_copy(update={"wins": wins, "losses": losses, "ties": 3, "alpha": alpha})
+    promotion = evidence.promotion.model_copy(update={"decision": decision.model_copy(update={"test": test})})
+    found = [one for one in caveats_of(promotion) if one.code == "few-tasks-differ"]
+    assert bool(found) == told
+    assert not told or f"only {wins + losses} of {wins + losses + 3} tasks differ" in found[0].text
+
+
 def test_what_the_records_hold_against_a_verdict_is_a_caveat(evidence: Evidence) -> None:
     promotion = evidence.promotion
     health = promotion.health[0].model_copy(update={"health": "degraded", "void": 9})
     reuse = promotion.reuse.model_copy(update={"dropped_arms": ("incumbent",)})
     fields = {"left_out": ("dear",), "stopped_early": True, "health": (health,), "reuse": reuse}
     found = caveats_of(promotion.model_copy(update=fields))
-    assert [one.code for one in found] == ["left-out", "ended-early", "health", "drift"]
+    assert [one.code for one in found] == ["few-tasks-differ", "left-out", "ended-early", "health", "drift"]
 
 
 def test_the_verdict_is_one_sentence_with_what_blocks(evidence: Evidence) -> None:

@@ -119,7 +119,7 @@ def caveats_of(promotion: Promotion) -> tuple[ReasonText, ...]:
 
 
 def _of_records(promotion: Promotion) -> list[ReasonText]:
-    found = []
+    found = _too_small(promotion)
     if promotion.left_out:
         text = f"{len(promotion.left_out)} sealed tasks were left out because they are expensive"
         found.append(ReasonText("left-out", text, few(promotion.left_out), "The verdict says nothing of them.", False))
@@ -213,3 +213,23 @@ def _thresholds_in_words(policy: Policy) -> tuple[str, ...]:
         floor = Metric.RESOLVE_RATE.value
         found.append(f"the {floor} may lose no more than {100 * policy.noninferiority_margin:g} percentage points")
     return tuple(found)
+
+
+def _too_small(promotion: Promotion) -> list[ReasonText]:
+    """Say when so few tasks differ that a single loss among them would have been one too many.
+
+    Of n tasks that differ, at most one of them a loss, the sign test has p = (n + 1) / 2^n.
+    """
+    test = promotion.decision.test
+    differ = 0 if test is None else test.wins + test.losses
+    if test is None or not differ:
+        return []
+    with_a_loss = (differ + 1) / 2**differ
+    if with_a_loss <= test.alpha:
+        return []
+    text = (
+        f"only {differ} of {differ + test.ties} tasks differ between the arms: with one loss among them, p by their "
+        f"signs would be {min(1.0, with_a_loss):.3g} at the least, against {test.alpha:.3g}"
+    )
+    meaning = "One task that came out otherwise turns such a decision; evolve power shows how many tasks it takes."
+    return [ReasonText("few-tasks-differ", text, "", meaning, False)]

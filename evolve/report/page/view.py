@@ -74,6 +74,7 @@ class Page:
     spend: tuple[Fact, ...]
     arms: Table
     health: Table | None
+    diagnostics: Table | None
     drift: str
     canaries: Table | None
     positions: tuple[Fact, ...]
@@ -116,6 +117,7 @@ def page_of(evidence: Evidence, around: Around, href: Href = nowhere) -> Page:
         spend=spend_facts(promotion.spend),
         arms=arms_table(promotion.arms, rows),
         health=health_table(promotion),
+        diagnostics=None,
         drift=drift_sentence(promotion),
         canaries=canary_table(promotion),
         positions=position_facts(promotion.position_effect, promotion.cost_position_effect, promotion.spend.fresh_rows),

@@ -11,7 +11,7 @@ from evolve.report.page.drawers import Drawers
 from evolve.report.page.html import Surroundings, document
 from evolve.report.page.matrix import MARKS, MEANINGS, SIGNS, nowhere
 from evolve.report.page.plots import dots_svg, effect_svg
-from evolve.report.page.sweep import page_of_sweep
+from evolve.report.page.sweep import NOTHING_BESIDE, Beside, page_of_sweep
 from evolve.report.page.usage import QUANTITIES, Dots, UsageView
 from evolve.report.page.view import Around, Page, page_of
 
@@ -40,7 +40,9 @@ def page_html(evidence: Evidence, around: Around, drawers: Drawers = NO_DRAWERS)
     return rendered(page_of(evidence, around, drawers.href if drawers.drawers else nowhere), drawers)
 
 
-def sweep_html(plan: Plan, rows: tuple[Row, ...], drawers: Drawers = NO_DRAWERS) -> bytes:
+def sweep_html(
+    plan: Plan, rows: tuple[Row, ...], drawers: Drawers = NO_DRAWERS, beside: Beside = NOTHING_BESIDE
+) -> bytes:
     """Return the page of a sweep, which decides nothing.
 
     Raises:
@@ -48,7 +50,7 @@ def sweep_html(plan: Plan, rows: tuple[Row, ...], drawers: Drawers = NO_DRAWERS)
         InputError: It has no two arms that could stand beside each other.
 
     """
-    return rendered(page_of_sweep(plan, rows, drawers.href if drawers.drawers else nowhere), drawers)
+    return rendered(page_of_sweep(plan, rows, drawers.href if drawers.drawers else nowhere, beside), drawers)
 
 
 def rendered(page: Page, drawers: Drawers = NO_DRAWERS, around: Surroundings | None = None) -> bytes:
