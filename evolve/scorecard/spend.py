@@ -69,10 +69,10 @@ class _Fold:
             self.leases[event.token] = event
         elif event.event == "spent":
             lease = self.leases.pop(event.token or 0, None)
-            guessed = event.reason != "warm-up" or (
-                lease is not None and lease.reserved_micros == event.cost_usd_micros
-            )
-            self._pay(lease or event, event.cost_usd_micros, bounded=guessed)
+            most = lease.reserved_micros if lease is not None else None
+            # What a warm-up cost is known, or was booked as what was reserved; all else was never measured.
+            bounded = event.reason != "warm-up" or event.cost_usd_micros == most
+            self._pay(lease or event, event.cost_usd_micros, bounded=bounded)
         elif event.event in ("settled", "voided") and event.row is not None and event.cell is not None:
             lease = self.leases.pop(event.token or 0, None)
             cost = event.row.usage.cost_usd_micros

@@ -102,7 +102,11 @@ def _table(one: Summary, kind: str) -> Table:
 
 
 def _nowhere(name: str, figures: Sequence[Figure]) -> bool:
-    return name.startswith("found_") and all(not figure.value for figure in figures)
+    return _is_finding(name) and all(not figure.value for figure in figures)
+
+
+def _is_finding(name: str) -> bool:
+    return name.startswith("found_")
 
 
 def _shown(figure: Figure) -> str:
@@ -141,10 +145,8 @@ def _notes(one: Summary, cards: Sequence[Card]) -> Iterable[str]:
     nulls: dict[str, list[str]] = {}
     for figure in one.figures:
         if figure.value is None and figure.why is not None and METRICS[figure.metric].kind in ("amount", "ratio"):
-            names = nulls.setdefault(figure.why, [])
-            if figure.metric not in names:
-                names.append(figure.metric)
-    yield from (f"no figure ({why}): {', '.join(names)}" for why, names in nulls.items())
+            nulls.setdefault(figure.why, []).append("found_..." if _is_finding(figure.metric) else figure.metric)
+    yield from (f"no figure ({why}): {', '.join(dict.fromkeys(names))}" for why, names in nulls.items())
     yield from dict.fromkeys(f"{one.metric}: {one.caveat}" for one in one.figures if one.caveat is not None)
 
 

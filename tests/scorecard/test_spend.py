@@ -77,3 +77,13 @@ def test_a_cell_is_void_until_an_attempt_settles() -> None:
     void = {"event": "voided", "token": 2, "cell": 0, "row": VOID}
     assert spent(void).voided == {0}
     assert spent(void, {"event": "settled", "token": 3, "cell": 0, "row": PASSED}).voided == frozenset()
+
+
+def test_a_warm_up_that_was_booked_at_its_limit_is_bounded_and_a_measured_one_is_not() -> None:
+    def of_warm_up(micros: int | None) -> Paid:
+        entry = {"event": "spent", "token": 1, "cost_usd_micros": micros, "reason": "warm-up"}
+        return spent(leased(1, 500, arm="one"), entry).arms["one"]
+
+    assert of_warm_up(500) == Paid(500, 1, 0, bounded=1)
+    assert of_warm_up(499) == Paid(499, 1, 0)
+    assert of_warm_up(None) == Paid(0, 1, 0, unknown=1)
