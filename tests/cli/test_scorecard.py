@@ -98,6 +98,10 @@ def test_two_arms_are_compared_as_rounds_of_one_card(sweep: str, evolve: Command
     ran = evolve("compare", "card.csv#one", "card.csv#two", "--metric", "turns")
     assert ran.code == 0 and "incomplete cards, of which no amount counts" in ran.out
     assert "choose one: card.csv#one" in evolve("compare", "card.csv", "card.csv").err
+    (words,) = evolve("compare", "card.csv#one", "card.csv#one", "--metric", "reply_words", "--json").json()[
+        "comparisons"
+    ][0]["metrics"]
+    assert (words["unit"], words["a"], words["change"]) == ("words", 122, 0)
     assert evolve("scorecard", sweep, "--arm", "two", "--csv", "--output", "two.csv").code == 0
     assert evolve("compare", "two.csv", "card.csv#two", "--metric", "completed").code == 0
 
@@ -142,6 +146,7 @@ def test_a_generation_has_the_cards_of_each_of_its_sweeps(
     state = json.loads((workspace / "results/generations/g0001/generation.json").read_text())
     value = evolve("scorecard", "--json").json()
     assert {cell["sweep"] for cell in value["cells"]} == set(state["sweeps"])
+    assert not [cell for cell in value["cells"] if not cell["complete"]]
     assert {one["round"] for one in value["summaries"]} == {
         f"{one['sweep']}/{one['arm']}" for one in value["summaries"]
     }

@@ -141,6 +141,16 @@ def test_an_incomplete_card_is_in_no_comparison_of_amounts(tmp_path: Path) -> No
     assert found.findings[0].estimate is None and side.notes[0] in found.caveats
 
 
+def test_a_void_cell_has_no_outcome_to_compare(tmp_path: Path) -> None:
+    rows = [arm_row("one", "task-1"), arm_row("one", "task-2", kind=ErrorKind.INFRA_ERROR)]
+    found = scorecard_of([write_sweep(tmp_path, "s-one", rows, adapter="chat")])
+    assert [card.incomplete for card in found.cards] == [(), (Flag.VOID,)]
+    card = tmp_path / "card.csv"
+    card.write_bytes(scorecard_csv(found))
+    figures = medians(read_scorecard(str(card)))
+    assert figures["completed"] == [1, None] and figures["prompt"] == [1_000, None]
+
+
 def test_a_card_that_is_neither_complete_nor_not_is_refused(tmp_path: Path) -> None:
     card = tmp_path / "card.csv"
     card.write_text("task,card_complete,turns\na,TRUE,1\nb,maybe,1\n")
