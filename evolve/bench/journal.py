@@ -240,7 +240,17 @@ def read_events(path: Path) -> list[Event]:
         EvidenceFault: A line is damaged.
 
     """
-    return [event for event, _ in _read(path) if event is not None]
+    return list(stream_events(path))
+
+
+def stream_events(path: Path) -> Iterator[Event]:
+    """Yield the events of a journal one at a time, without repairing it.
+
+    Raises:
+        EvidenceFault: A line is damaged.
+
+    """
+    return (event for event, _ in _read(path) if event is not None)
 
 
 def read_state(path: Path) -> SweepState:
@@ -250,4 +260,4 @@ def read_state(path: Path) -> SweepState:
         EvidenceFault: A line is damaged.
 
     """
-    return fold(event for event, _ in _read(path) if event is not None)
+    return fold(stream_events(path))

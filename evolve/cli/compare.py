@@ -67,13 +67,20 @@ def command(
 
     Example: evolve compare rounds.csv#8 rounds.csv#32 --price 5/0.5/30
     """
-    metrics = [METRICS.get(name, Metric(name, "")) for name in _unique(names)]
+    metrics = [METRICS.get(name) or Metric(name, _unit(name)) for name in _unique(names)]
     pairs = _pairs(before, after, arm, arm_b, [one.name for one in metrics if one.name not in METRICS], price)
     found = [compare(one, other, metrics, estimand) for one, other in pairs]
     value = {"decides": False, "comparisons": [_value(one) for one in found]}
     text = "\n\n".join(_text(one, by_task=by_task) for one in found)
     emit(value, f"{text}\n{closing(found)}", as_json=as_json)
     return ExitCode.DONE
+
+
+def _unit(name: str) -> str:
+    """Return the unit of a column, if it is one of the columns that evolve scorecard writes."""
+    from evolve.scorecard.metrics import METRICS as OF_CARDS
+
+    return OF_CARDS[name].unit if name in OF_CARDS else ""
 
 
 def _unique(names: Sequence[str]) -> list[str]:

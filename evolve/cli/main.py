@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rescore": ("rescore", "Run today's checks over the kept replies of a sweep; no model is called."),
     "report": ("report", "Show a generation, a sweep or a promotion: Markdown, HTML, JSON, CSV or JUnit."),
     "view": ("view", "Look at every sweep, generation and promotion in a browser, live."),
+    "scorecard": ("scorecard", "Show what cells took, cell by cell and arm by arm: table, CSV, JSON, Markdown."),
     "export": ("export", "Export the cells of sweeps and promotions as one table: CSV, JSON or Parquet."),
     "audit": ("audit", "Recompute what promotions claim, from a clone alone."),
     "schema": ("schema", "Print the JSON Schema of a file format."),

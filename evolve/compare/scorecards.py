@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from evolve.errors import InputError
 from evolve.records.base import read_text
 
 TASK, ROUND, RUN = "task", "round", "run"
+COMPLETE = "card_complete"
+"""A column of cards that `evolve scorecard` wrote: whether the figures of a row may be averaged."""
 MAX_BYTES = 4 * 1024 * 1024
 MAX_TASKS = 2_500
 MAX_COLUMNS = 200
@@ -67,13 +70,40 @@ def read_scorecard(what: str, *, extra: Sequence[str] = (), price: Price | None 
             )
     found = formulas(columns.keys(), price)
     name, kept = _chosen(path, header, lines, chosen)
-    by_task = _by_task(lines, [with_formulas(run, found) for run in runs], kept)
+    flagged = {index for index, line in enumerate(lines) if _is_incomplete(line)}
+    runs = [_alone(run) if index in flagged else with_formulas(run, found) for index, run in enumerate(runs)]
+    by_task = _by_task(lines, runs, kept)
     return Side(
         name=name,
         runs=by_task,
         columns=frozenset((*columns, *found)),
         computed={metric: formula.says for metric, formula in found.items()},
+        notes=_notes(name, [lines[index].cells[TASK] for index in sorted(flagged & kept)]),
     )
+
+
+def _is_incomplete(line: Line) -> bool:
+    """Whether the card of a row is flagged incomplete."""
+    text = line.cells.get(COMPLETE, "true").lower()
+    if text not in ("true", "false"):
+        raise InputError(
+            f"{line.where}: {COMPLETE}: {text[:40]!r} is neither true nor false",
+            hint="leave the column out where nothing is known of it",
+            code="invalid-card",
+        )
+    return text == "false"
+
+
+def _alone(run: Run) -> dict[str, float | None]:
+    """Return what counts of an incomplete card: whether its cell passed, and no amount."""
+    return {"completed": run.get("completed")}
+
+
+def _notes(name: str, tasks: Sequence[str]) -> tuple[str, ...]:
+    if not tasks:
+        return ()
+    told = ", ".join(f"{task} ({count})" for task, count in Counter(tasks).items())
+    return (f"{name}: incomplete cards, of which no amount counts, so that their tasks have no figure: {told}",)
 
 
 def is_file(path: Path) -> bool:

@@ -187,8 +187,8 @@ def test_a_sweep_tells_what_was_voided_and_what_transcripts_show(measured: Measu
     assert Fact("voided attempts", "2, which cost 4.00 USD") in found.spend
     assert found.health is not None and found.diagnostics is not None
     assert {row[0]: row[1:] for row in found.health.rows} == {
-        "incumbent": ("degraded", "24", "0", "2"),
-        "candidate": ("ok", "24", "0", "0"),
+        "candidate": ("degraded", "24", "0", "2"),
+        "incumbent": ("ok", "24", "0", "0"),
     }
     assert found.diagnostics.rows[0] == ("cells diagnosed", "12/24")
     assert found.diagnostics.rows[1][1] == "1.50"

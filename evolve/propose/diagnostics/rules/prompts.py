@@ -69,3 +69,19 @@ def prompt_growth(events: Sequence[Event]) -> Iterator[Finding]:
             detail = f"its input is {usage.input:,} tokens, after {bar:,}"
             yield Finding(FindingKind.PROMPT_GROWTH, event.turn, detail, usage.input)
             bars[event.session] = usage.input
+
+
+def largest_growth(events: Sequence[Event]) -> tuple[int, int] | None:
+    """Return (largest input of a turn, input of its session's first turn) of the session that grew most.
+
+    ``None`` where no input is told. It is measured as :func:`prompt_growth` does: session by session, from the first
+    input that is told, which counts as 1 at the least.
+    """
+    first: dict[int, int] = {}
+    largest: dict[int, int] = {}
+    for event, usage in _used(events):
+        if usage.input is not None:
+            first.setdefault(event.session, max(usage.input, 1))
+            largest[event.session] = max(usage.input, largest.get(event.session, 1))
+    grown = max(first, key=lambda session: largest[session] / first[session], default=None)
+    return None if grown is None else (largest[grown], first[grown])
