@@ -103,6 +103,17 @@ def test_a_figure_that_is_missing_is_said_to_be_missing(evidence: Evidence) -> N
     assert dots["turns"].tasks == ((task, 5.0, 8.0),) and "1 task has no figure" in dots["turns"].caption
 
 
+def test_what_is_nothing_everywhere_is_said_and_not_drawn(evidence: Evidence) -> None:
+    first, second = two_rows(evidence)
+    rows = [row.model_copy(update={"usage": Usage(cost_usd_micros=0, turns=0)}) for row in (first, second)]
+    rows[1] = rows[1].model_copy(update={"usage": Usage(cost_usd_micros=0, turns=1)})
+    pair = PairOfArms("m", "t", "incumbent", "candidate", rows, [first.identity.task], 1, Metric.RESOLVE_RATE)
+    dots = {one.quantity.name: one for one in usage_view(pair).dots}
+    assert dots["cost"].tasks == ()
+    assert dots["cost"].caption == "cost, USD: the median of 1 task is 0 in both arms, so that nothing is drawn"
+    assert dots["turns"].tasks == ((first.identity.task, 0.0, 1.0),)
+
+
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [

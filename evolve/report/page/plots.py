@@ -91,8 +91,12 @@ def dots_svg(dots: Dots, name: str) -> str:
         rows = range(len(dots.tasks))
         for row, (_, before, after) in zip(rows, dots.tasks, strict=True):
             axes.plot([before, after], [row, row], color=MUTED, linewidth=1)
-        axes.plot([one[1] for one in dots.tasks], rows, "o", color=BEFORE, label="incumbent", markersize=5)
-        axes.plot([one[2] for one in dots.tasks], rows, "D", color=AFTER, label="candidate", markersize=5)
+        axes.plot(
+            [one[1] for one in dots.tasks], rows, "o", color=BEFORE, label="incumbent", markersize=5, clip_on=False
+        )
+        axes.plot(
+            [one[2] for one in dots.tasks], rows, "D", color=AFTER, label="candidate", markersize=5, clip_on=False
+        )
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, labelcolor=INK, ncols=2)
         _labels(axes, [task for task, _, _ in dots.tasks], dots.quantity.head)
         axes.set_xlim(left=0)

@@ -126,6 +126,9 @@ def _dots(tasks: Sequence[TaskUsage], index: int) -> Dots:
     parts = [f"{quantity.head}, median of a task's runs, incumbent beside candidate"]
     if not known:
         return Dots(quantity, (), f"{quantity.name}: no task has it in both arms and it is not drawn; missing is not 0")
+    if all(before == after == 0 for _, before, after in known):
+        zero = counted(len(known), "task", "tasks")
+        return Dots(quantity, (), f"{quantity.head}: the median of {zero} is 0 in both arms, so that nothing is drawn")
     parts.append(f"{len(kept)} of {len(tasks)} tasks")
     if len(kept) < len(known):
         parts.append(f"those that changed most; {len(known) - len(kept)} more in the table")
