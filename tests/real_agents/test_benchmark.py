@@ -11,6 +11,7 @@ import pytest
 
 from evolve.records.base import read_jsonl
 from evolve.records.row import Row
+from evolve.report.cell.reader import CellReader
 from tests.bench.test_runner import OVERLAY, sweep_of, write_overlay
 from tests.conftest import CommandLine
 from tests.real_agents.conftest import CLAUDE, FOLDER, KEY
@@ -64,6 +65,16 @@ def test_a_real_agent_is_measured_and_its_skill_promoted(
     assert {(row.usage.api_calls, row.usage.tool_calls) for row in rows} == {(2, 1)}
     kept = {path.stem for path in (sweep_of(workspace) / "transcripts").iterdir()}
     assert kept == {row.transcript_sha256 for row in rows}
+    for row in rows:
+        view = CellReader(workspace / "corpus", [sweep_of(workspace)]).view(row)
+        assert view.missing == () and view.accounts is not None and view.steps is not None
+        assert {line[-1] for line in view.accounts.rows} == {"agree", ""}, "by the program and by the gateway"
+        assert [step.title for step in view.steps.steps if step.kind == "call"] == ["Skill: skills:bracket"]
+    card = evolve("scorecard", sweep_of(workspace).name, "--json").json()
+    assert all(cell["complete"] for cell in card["cells"])
+    assert {tuple(cell["metrics"][name]["value"] for name in ("turns", "tool_calls")) for cell in card["cells"]} == {
+        (2, 1)
+    }
     assert evolve("promote", OVERLAY).code == 0
     assert evolve("audit", "--all").code == 0
     for path in workspace.rglob("*"):
