@@ -13,8 +13,6 @@ from evolve.errors import InputError
 
 if TYPE_CHECKING:
     from evolve.cli.sources import Source
-    from evolve.records.row import Row
-    from evolve.report.page.drawers import Drawers
     from evolve.workspace import Workspace
 
 
@@ -83,53 +81,10 @@ def _junit(workspace: Workspace, source: Source) -> str:
 
 
 def _html(workspace: Workspace, source: Source, *, cells: bool) -> bytes:
-    from evolve.bench.books import PLAN_FILE
-    from evolve.bench.journal import JOURNAL_FILE, read_state
-    from evolve.bench.measured import counted_rows
-    from evolve.cli.sources import evidence_folder_of
-    from evolve.promote.difference import evidence_diff
-    from evolve.promote.evidence import read_evidence
-    from evolve.promote.git import Repository
-    from evolve.promote.lineage import read_ancestry
-    from evolve.promote.signatories import signatories
-    from evolve.propose.diagnostics.columns import sweep_diagnostics
-    from evolve.records.base import read_json
-    from evolve.records.plan import Plan
-    from evolve.report.page.sweep import Beside
-    from evolve.report.page.view import Around
-    from evolve.report.page.write import NO_DRAWERS, page_html, sweep_html
+    from evolve.view.alone import generation_alone, promotion_alone, sweep_alone
 
-    if source.kind == "sweep":
-        plan, rows = read_json(Plan, source.folder / PLAN_FILE), tuple(counted_rows(source.folder))
-        voided = tuple(row for _, row in read_state(source.folder / JOURNAL_FILE).voided)
-        beside = Beside(voided, sweep_diagnostics(source.folder, plan, rows))
-        return sweep_html(plan, rows, _drawers(workspace, rows, (plan.sweep,)) if cells else NO_DRAWERS, beside)
-    evidence = read_evidence(evidence_folder_of(workspace, source))
-    repository = Repository(workspace.root)
-    around = Around(
-        diff=evidence_diff(workspace, repository, evidence),
-        signed=signatories(evidence).lines,
-        parents=read_ancestry(workspace, repository).parents,
-    )
-    sweeps = (evidence.promotion.sweep, *(one.sweep for one in evidence.promotion.extra))
-    return page_html(evidence, around, _drawers(workspace, evidence.rows, sweeps) if cells else NO_DRAWERS)
-
-
-def _drawers(workspace: Workspace, rows: tuple[Row, ...], sweeps: tuple[str, ...]) -> Drawers:
-    """Return what is kept of cells; evidence keeps nothing of it, the sweeps that measured them do.
-
-    Raises:
-        InputError: None of the sweeps is here.
-
-    """
-    from evolve.report.cell.reader import CellReader
-    from evolve.report.page.drawers import drawers_of
-
-    folders = [folder for name in sweeps if (folder := workspace.sweeps / Path(name).name).is_dir()]
-    if not folders:
-        text = f"{', '.join(sweeps)}: not on this machine, so that nothing is kept of its cells here"
-        raise InputError(text, hint="without --cells the page is whole", code="no-sweep")
-    return drawers_of(rows, CellReader(workspace.corpus, folders).view)
+    make = {"sweep": sweep_alone, "promotion": promotion_alone, "generation": generation_alone}[source.kind]
+    return make(workspace, source.folder, cells=cells)
 
 
 def _markdown(workspace: Workspace, source: Source) -> str:

@@ -12,18 +12,15 @@ from typing import Final
 from evolve.bench.books import PLAN_FILE
 from evolve.errors import EvolveError, InputError
 from evolve.generation.state import STATE_FILE, open_generation
-from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import read_evidence
-from evolve.promote.git import Repository
-from evolve.promote.lineage import read_ancestry
-from evolve.promote.signatories import signatories
 from evolve.propose.diagnostics.columns import sweep_diagnostics
 from evolve.records.row import Row
 from evolve.report.cell.reader import CellReader
 from evolve.report.page.html import Surroundings, document
 from evolve.report.page.sweep import Beside, page_of_sweep
-from evolve.report.page.view import Around, page_of
+from evolve.report.page.view import page_of
 from evolve.report.page.write import rendered
+from evolve.view.alone import around_of
 from evolve.view.compare_page import compare_values
 from evolve.view.generation_page import generation_facts, generation_tables
 from evolve.view.index_page import evidence_folders, generations_table, promotions_table, sweeps_table
@@ -32,6 +29,7 @@ from evolve.view.sweep_page import SweepBook, arms_of, cells_table, sweep_facts,
 from evolve.workspace import Workspace
 
 MOST_BOOKS: Final = 4
+MAKER: Final = "evolve view"
 NAME: Final = r"(?!\.)[A-Za-z0-9._-]{1,200}"
 ROUTES: Final = (
     (re.compile(r"index\.html"), "_index"),
@@ -125,13 +123,13 @@ class Site:
     def _around(self, depth: int, *trail: tuple[str, str], live: str = "") -> Surroundings:
         up = "../" * depth
         home = (f"evolve: {self.workspace.root.name}", f"{up}index.html")
-        return Surroundings((home, *trail), live if self.live else "", home=self.live)
+        return Surroundings((home, *trail), live if self.live else "", home=self.live, maker=MAKER)
 
     def _index(self) -> bytes:
         found, damaged = self.standings.now()
         return document(
             "index.html.j2",
-            Surroundings(live="events" if self.live else "", home=self.live),
+            Surroundings(live="events" if self.live else "", home=self.live, maker=MAKER),
             title=f"evolve: {self.workspace.root.name}",
             running=sum(one.pid is not None for one in found),
             sweeps=sweeps_table(found, damaged),
@@ -204,12 +202,7 @@ class Site:
         folder = self.workspace.promotion / skill / name
         if not (folder / "promotion.json").is_file():
             return None
-        evidence, repository = read_evidence(folder), Repository(self.workspace.root)
-        around = Around(
-            diff=evidence_diff(self.workspace, repository, evidence),
-            signed=signatories(evidence).lines,
-            parents=read_ancestry(self.workspace, repository).parents,
-        )
+        evidence = read_evidence(folder)
         promotion = evidence.promotion
         sweeps = [promotion.sweep, *(one.sweep for one in promotion.extra)]
         books = [(one, book) for one in sweeps if re.fullmatch(NAME, one) and (book := self.book(one)) is not None]
@@ -218,7 +211,7 @@ class Site:
             found = (self._href(f"../../sweep/{one}/", book, row) for one, book in books)
             return next((address for address in found if address), "")
 
-        return rendered(page_of(evidence, around, href), around=self._around(2))
+        return rendered(page_of(evidence, around_of(self.workspace, evidence), href), around=self._around(2))
 
     def _compare(self, before: str, after: str) -> bytes | None:
         folders = [self.workspace.sweeps / name for name in (before, after)]

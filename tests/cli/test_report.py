@@ -15,7 +15,7 @@ import pytest
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured, measured, measured_once
-from tests.report.reading import read_page
+from tests.report.reading import named, read_page
 from tests.worlds import ScriptedModel
 
 __all__ = ["measured", "measured_once"]
@@ -70,9 +70,13 @@ def test_a_generation_is_reported_by_the_evidence_of_its_finalist(
     assert "name its sweeps or its evidence" in evolve("export", "g0001", "--csv").err
     state = workspace / "results/generations/g0001/generation.json"
     state.write_text(json.dumps({**json.loads(state.read_text()), "evidence": None}))
-    for form in ("--csv", "--junit", "--html"):
+    for form in ("--csv", "--junit"):
         ran = evolve("report", form)
         assert ran.code == 2 and "g0001: decided on no candidate" in ran.err
+    page = read_page(evolve("report", "--html").out.encode())
+    assert named(page, "h1")[0].text == "generation g0001" and "proposals" in [t.attributes.get("id") for t in page.all]
+    ran = evolve("report", "--html", "--cells")
+    assert ran.code == 2 and "give one of its sweeps" in ran.err
 
 
 def test_an_export_names_the_source_of_each_cell(measured: Measured, evolve: CommandLine) -> None:

@@ -24,12 +24,14 @@ class Surroundings:
         trail: The pages above it, each with its address.
         live: The address that tells of changes as they happen, or nothing.
         home: Whether it may ask the place that it came from.
+        maker: The command that made it.
 
     """
 
     trail: tuple[tuple[str, str], ...] = ()
     live: str = ""
     home: bool = False
+    maker: str = "evolve report --html"
 
 
 def document(template: str, around: Surroundings | None = None, **values: Any) -> bytes:
