@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 import evolve
 
 project = "evolve"
@@ -10,11 +13,8 @@ project_copyright = f"2026, {author}"
 release = version = evolve.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["_build", "recipes", "schemas", "images"]
-nitpicky = False
-
-# Links to files of the repository that are no pages (recipes, templates, sources) become downloads.
-myst_enable_extensions = ["colon_fence"]
+exclude_patterns = ["_build"]
+# Headings are named as forges name them, so that a link to one holds there and here.
 myst_heading_anchors = 3
 
 autodoc_typehints = "description"
@@ -23,10 +23,19 @@ autodoc_preserve_defaults = True
 
 html_theme = "furo"
 html_title = f"evolve {release}"
-html_static_path: list[str] = []
 html_show_sourcelink = False
 html_copy_source = False
-# Output in a block is no command: it is left out of what is copied.
-copybutton_exclude = ".linenos, .gp, .go"
 copybutton_prompt_text = r"\$ "
 copybutton_prompt_is_regexp = True
+
+
+def leave_comments_out(app: Sphinx, doctree: nodes.document) -> None:
+    """Take out what stands in the sources for tests and writers alone."""
+    for node in list(doctree.findall(nodes.raw)):
+        if node.astext().startswith("<!--"):
+            node.parent.remove(node)
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above."""
+    app.connect("doctree-read", leave_comments_out)

@@ -15,7 +15,8 @@ And these from there to the end of the page:
 
 In a block, ``…`` is the rest of a name.
 
-A fence that names a file after its language (```` ```yaml evolve.yaml ````) is written to that file.
+A fence that names a file after its language (```` ```yaml evolve.yaml ````) is written to that file, in the
+folder where the page begins.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Page:
     @property
     def name(self) -> str:
         """The path as one writes it."""
-        return self.path.relative_to(ROOT).as_posix()
+        return self.path.relative_to(ROOT).as_posix() if self.path.is_relative_to(ROOT) else self.path.name
 
     @property
     def shells(self) -> tuple[Block, ...]:

@@ -19,6 +19,7 @@ from tests.docs.pages import ROOT
 from tests.docs.running import Place
 
 WORLDS = ("folder", "workspace", "foreign", "served", "measured")
+CONTAINED = ("foreign", "served")
 SKILL = "purchase-json"
 COMMIT = "git add --all && git commit --quiet --message Start"
 MEASURED = """\
