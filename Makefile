@@ -1,4 +1,4 @@
-# A thin face: everything here is `pip install -e '.[local,dev]'` and `evolve`, with pinned versions.
+# A thin face: everything here is `pip install -e '.[local,dev,docs]'` and `evolve`, with pinned versions.
 VENV ?= .venv
 BIN := $(VENV)/bin
 BRANCH ?= evolve/weekly

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,18 +17,31 @@ from tests.docs.running import SCRIPTED_PATH, Place
 from tests.docs.worlds import build
 
 
-@pytest.fixture(scope="session")
-def zygote() -> Iterator[Path]:
-    """Start what starts `evolve` quickly, with the scripted runtime."""
+@contextmanager
+def _started(python_path: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "zygote"
-        environment = {**os.environ, "PYTHONPATH": SCRIPTED_PATH, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**os.environ, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "tests.docs.zygote", str(path)]
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             yield path
             process.terminate()
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Path]:
+    """Start what starts `evolve` quickly, with the scripted runtime."""
+    with _started(SCRIPTED_PATH) as path:
+        yield path
+
+
+@pytest.fixture(scope="session")
+def real_zygote() -> Iterator[Path]:
+    """Start what starts `evolve` quickly, with the real runtime."""
+    with _started(str(ROOT)) as path:
+        yield path
 
 
 @pytest.fixture(scope="session")

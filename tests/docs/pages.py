@@ -33,6 +33,7 @@ SKIPPED = (
     "needs a forge",
     "needs a key of a provider",
     "changes the machine",
+    "serves until it is stopped",
 )
 FENCE = re.compile(r"^ *(?P<ticks>`{3,})(?P<info>[^`]*)$")
 MARK = re.compile(r"^ *<!-- run: (?P<verb>skip:|exit|shows|scripted alone|first:|in|with) ?(?P<rest>.*?) ?-->$")

@@ -63,10 +63,10 @@ def test_few_blocks_are_not_run() -> None:
 @pytest.mark.model
 @pytest.mark.parametrize("name", ON_THE_MODEL)
 def test_the_tutorial_and_the_readme_hold_on_the_real_model(
-    name: str, tmp_path: Path, real_weights: ResolvedWeights
+    name: str, tmp_path: Path, real_zygote: Path, real_weights: ResolvedWeights
 ) -> None:
     page = next(page for page in PAGES if page.name == name)
-    place = Place(tmp_path, real_model=True)
+    place = Place(tmp_path, real_zygote, real_model=True)
     build(page.world, place)
     run_page(page, place)
 

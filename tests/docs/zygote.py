@@ -25,7 +25,7 @@ NOT_IMPORTED = (
     "evolve.models.local_worker",
     "evolve.sandbox.inside",
 )
-IMPORTED_LATE = ("git", "jinja2", "matplotlib.pyplot", "rich.console", "scipy.optimize", "scipy.stats", "xllamacpp")
+IMPORTED_LATE = ("git", "jinja2", "matplotlib.pyplot", "rich.console", "scipy.optimize", "scipy.stats")
 MOST_BYTES = 1 << 20
 
 
