@@ -16,12 +16,15 @@ from tests.docs.pages import ROOT
 from tests.docs.running import SCRIPTED_PATH, Place
 from tests.docs.worlds import build
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 
 @contextmanager
 def _started(python_path: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "zygote"
-        environment = {**os.environ, "PYTHONPATH": python_path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        # nothing else of the environment: whoever traces the tests would trace, and slow, every command
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": python_path, **ONE_THREAD}
         command = [sys.executable, "-m", "tests.docs.zygote", str(path)]
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

@@ -27,6 +27,7 @@ NOT_IMPORTED = (
 )
 IMPORTED_LATE = ("git", "jinja2", "matplotlib.pyplot", "rich.console", "scipy.optimize", "scipy.stats")
 MOST_BYTES = 1 << 20
+LOOK_S = 2.0
 
 
 def import_everything() -> None:
@@ -41,12 +42,17 @@ def import_everything() -> None:
 def serve(path: Path) -> None:
     """Answer calls until the parent is gone."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
+        listening.settimeout(LOOK_S)
         print("ready", flush=True)
-        while True:
-            caller, _ = listening.accept()
+        while os.getppid() == parent:
+            try:
+                caller, _ = listening.accept()
+            except TimeoutError:
+                continue
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listening.close()
