@@ -1,11 +1,11 @@
-# A thin face: everything here is `pip install -e '.[local,dev]'` and `evolve`, with pinned versions.
+# A thin face: everything here is `pip install -e '.[local,dev,docs]'` and `evolve`, with pinned versions.
 VENV ?= .venv
 BIN := $(VENV)/bin
 BRANCH ?= evolve/weekly
 COMPUTING := tests/gate tests/stats tests/simulate tests/compare tests/propose/search
 WEIGHTS := qwen2.5-coder-0.5b-instruct
 
-.PHONY: generation test lint tests model-tests install weights lock clean
+.PHONY: generation test lint tests model-tests docs install weights lock clean
 .DELETE_ON_ERROR:
 
 generation: weights  ## Set everything up, then run one whole generation on the shipped workspace.
@@ -29,6 +29,10 @@ model-tests: tests weights
 	rm -f .coverage.*
 	$(BIN)/pytest -q -m model --cov --cov-append --cov-report=
 
+docs: install  ## Build the documentation; a warning is an error, and no page loads anything from elsewhere.
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 install: $(VENV)/.installed
 
 $(VENV)/.installed: requirements.lock pyproject.toml scripts/install.sh
@@ -43,4 +47,4 @@ lock:  ## Pin the newest versions that pyproject.toml allows (needs uv).
 	  --no-header --upgrade pyproject.toml --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build

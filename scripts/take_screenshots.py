@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from evolve.view.export import export_site
 from evolve.view.server import Viewer
@@ -37,7 +37,7 @@ def viewed(site: Site) -> Iterator[str]:
 
 def take(browser: Browser, url: str, name: str, *, dark: bool = False, to: str = "", press: str = "") -> None:
     """Take a picture of a page, of the part with a heading, after a link was followed."""
-    size = {"width": WIDTH, "height": HEIGHT}
+    size: ViewportSize = {"width": WIDTH, "height": HEIGHT}
     with browser.new_context(color_scheme="dark" if dark else "light", viewport=size) as context:
         page: Page = context.new_page()
         page.goto(url)
@@ -68,8 +68,9 @@ def main() -> None:
         export_site(Site(workspace, live=False, cells=False), Path(folder) / "site")
         page = (Path(folder) / f"site/promotion/purchase-json/{promotion.name}.html").as_uri()
         take(browser, page, "report-verdict")
+        take(browser, page, "report-effect", to="#effect")
         take(browser, page, "report-tasks", to="#tasks")
-        take(browser, page, "report-usage", to="#usage figure:nth-of-type(2)")
+        take(browser, page, "report-cost", to="#usage svg")
         take(browser, page, "report-change-dark", dark=True, to="#change")
         take(browser, url, "view-index")
         take(browser, url.replace("index.html", f"sweep/{sweep.name}/index.html"), "view-sweep-dark", dark=True)

@@ -202,7 +202,7 @@ class ModelServer(ThreadingHTTPServer):
             return self.status, {"error": {"message": "the scripted server is down"}}
         messages = body["messages"]
         system = next((m["content"] for m in messages if m["role"] == "system"), "")
-        text = self.answer(system, messages[-1]["content"], body["seed"])
+        text = self.answer(system, messages[-1]["content"], body.get("seed", 0))
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return 200, {"id": "x", "model": "scripted", "choices": [choice], "usage": usage}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree
@@ -119,19 +118,6 @@ def test_what_cannot_be_exported_is_a_usage_error(
 ) -> None:
     ran = evolve("export", *(sweep_of(measured) if one == "SWEEP" else one for one in arguments))
     assert ran.code == 2 and told in ran.err
-
-
-def test_the_documented_commands_work(measured: Measured, evolve: CommandLine) -> None:
-    blocks = re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
-    commands = [line[2:].split() for block in blocks for line in block.splitlines() if line.startswith("$ evolve ")]
-    assert len(commands) >= 5
-    evidence = measured.folder.relative_to(measured.root).as_posix()
-    for _, *arguments in commands:
-        if "--parquet" in arguments:
-            pytest.importorskip("pyarrow")
-        given = {"SWEEP": sweep_of(measured), "PROMOTION": evidence}
-        ran = evolve(*(given.get(one, one) for one in arguments))
-        assert ran.code == 0, (arguments, ran.err)
 
 
 def test_cells_are_in_the_page_when_they_are_asked_for(measured: Measured, evolve: CommandLine) -> None:

@@ -1,0 +1,1 @@
+"""Programs that write what is made from the code."""
