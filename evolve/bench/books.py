@@ -9,7 +9,7 @@ from evolve.agents.base import SessionEnd
 from evolve.bench.cell import Attempt
 from evolve.bench.journal import JOURNAL_FILE, Journal, SweepState
 from evolve.bench.means import Means
-from evolve.bench.reuse import patch_name, stored_reply, stored_transcript
+from evolve.bench.reuse import checks_name, patch_name, stored_reply, stored_transcript
 from evolve.bench.sources import Sources
 from evolve.bench.tapes import stored_recording
 from evolve.bench.vouching import arm_drift
@@ -161,6 +161,8 @@ class Books:
             write_atomic(stored_recording(self.folder, row.recording_sha256), attempt.recording.encode("utf-8"))
         if attempt.patch:
             write_atomic(self.folder / patch_name(row), attempt.patch.encode("utf-8"))
+        if attempt.checks:
+            write_atomic(self.folder / checks_name(row), attempt.checks.encode("utf-8"))
         event = "voided" if row.void else "settled"
         self.journal.append(event, cell=spec.cell.index, attempt=spec.attempt, token=spec.token, row=row)
         self._means.progress.cell_ended(spec, row, _shown(self._details(row)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -26,7 +27,7 @@ from evolve.sandbox.base import Sandbox
 from evolve.scoring.patch import patch_of
 from evolve.scoring.size import MAX_MEASURED_BYTES, Change, delivered
 from evolve.scoring.submission import Submission
-from evolve.scoring.verify import judge, verify
+from evolve.scoring.verify import Said, judge, verify_and_tell
 from evolve.skills import Skill, installed_fingerprint
 
 Phase = Literal["workspace", "agent", "verify", "oracle"]
@@ -45,6 +46,7 @@ class Attempt:
     transcript: str = ""
     recording: str = ""
     patch: str = ""
+    checks: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class _Measured:
     work_sha256: str | None = None
     delivered: Delivered | None = None
     patch: str = ""
+    said: tuple[Said, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -205,12 +208,12 @@ def _graded(
 ) -> _Measured:
     submission = Submission(reply=end.reply, folder=room.work, mounts=room.ground.mounts())
     phase("verify")
-    verified = verify(task, submission, sandbox)
+    verified, said = verify_and_tell(task, submission, sandbox)
     phase("oracle")
     judged = judge(task, submission, sandbox)
     kind = None if judged.passed else ErrorKind.ORACLE_FAILED
     kind = kind if verified.passed else ErrorKind.VERIFY_FAILED
-    return _Measured(end, kind, verify=verified, oracle=judged, work_sha256=work_digest)
+    return _Measured(end, kind, verify=verified, oracle=judged, work_sha256=work_digest, said=said)
 
 
 def run_cell(
@@ -282,4 +285,12 @@ def _attempt(cell: PlannedCell, attempt: int, measured: _Measured) -> Attempt:
         transcript=transcript,
         recording=recording,
         patch=redact(measured.patch),
+        checks=_told(measured.said),
     )
+
+
+def _told(said: tuple[Said, ...]) -> str:
+    """Return what checks said as it is kept, without secrets; nothing where none said anything."""
+    if not any(one.output for one in said):
+        return ""
+    return json.dumps([{**asdict(one), "output": redact(one.output)} for one in said], ensure_ascii=False, indent=1)

@@ -21,6 +21,7 @@ from evolve.records.row import Row
 REPLIES_FOLDER = "replies"
 TRANSCRIPTS_FOLDER = "transcripts"
 PATCHES_FOLDER = "patches"
+CHECKS_FOLDER = "checks"
 SOURCES_DIFFER = "two sources differ"
 
 
@@ -60,6 +61,11 @@ def outcome_of(row: Row, *, repeatable: bool = True) -> bytes:
 def patch_name(row: Row) -> str:
     """Return the name of the file that holds what an attempt at an edit changed; train cells alone have one."""
     return f"{PATCHES_FOLDER}/{row.key[:24]}-{row.attempt}.diff"
+
+
+def checks_name(row: Row) -> str:
+    """Return the name of the file that holds what the public checks said of an attempt; train cells alone have one."""
+    return f"{CHECKS_FOLDER}/{row.key[:24]}-{row.attempt}.json"
 
 
 def stored_reply(sweep: Path, digest: str) -> Path:

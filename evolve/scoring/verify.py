@@ -56,6 +56,15 @@ class CheckVerdict:
     output: str
 
 
+@dataclass(frozen=True)
+class Said:
+    """What one public check said of a submission: a command's output, where it has one."""
+
+    check: str
+    passed: bool
+    output: str
+
+
 def all_verdicts(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> list[CheckVerdict]:
     """Return what every check of a task says, with its output: for testing instruments, never for a cell.
 
@@ -139,10 +148,13 @@ def read_check_passes(check: ReadCheck, submission: Submission) -> bool:
             return text_checks.ini_options(check, submission)
 
 
-def _grade(
-    checks: tuple[Check, ...], submission: Submission, sandbox: Sandbox, oracle: Path | None, *, tell: bool
-) -> CheckOutcome:
-    verdicts = [(check.id, verdict_of(check, submission, sandbox, oracle)) for check in checks]
+def _verdicts(
+    checks: tuple[Check, ...], submission: Submission, sandbox: Sandbox, oracle: Path | None
+) -> list[tuple[str, Verdict]]:
+    return [(check.id, verdict_of(check, submission, sandbox, oracle)) for check in checks]
+
+
+def _grade(verdicts: list[tuple[str, Verdict]], *, tell: bool) -> CheckOutcome:
     failed = next((identifier for identifier, verdict in verdicts if not verdict.passed), None)
     score = sum(verdict.score for _, verdict in verdicts) / len(verdicts) if verdicts else 1.0
     review = next((verdict.review for _, verdict in verdicts if verdict.review is not None), None)
@@ -153,8 +165,17 @@ def _grade(
 
 def verify(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> CheckOutcome:
     """Run the public checks; which one failed is told for train tasks only."""
+    return verify_and_tell(task, submission, sandbox)[0]
+
+
+def verify_and_tell(
+    task: LoadedTask, submission: Submission, sandbox: Sandbox
+) -> tuple[CheckOutcome, tuple[Said, ...]]:
+    """Run the public checks, and return beside the outcome what each said; of train tasks only."""
     tell = task.task.split is Split.TRAIN
-    return _grade(task.task.verify, submission, sandbox, None, tell=tell)
+    verdicts = _verdicts(task.task.verify, submission, sandbox, None)
+    said = tuple(Said(identifier, verdict.passed, verdict.output) for identifier, verdict in verdicts if tell)
+    return _grade(verdicts, tell=tell), said
 
 
 def judge(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> CheckOutcome:
@@ -166,4 +187,4 @@ def judge(task: LoadedTask, submission: Submission, sandbox: Sandbox) -> CheckOu
     """
     tell = task.task.split is Split.TRAIN
     with _staged(task) as oracle:
-        return _grade(task.oracle.checks, submission, sandbox, oracle, tell=tell)
+        return _grade(_verdicts(task.oracle.checks, submission, sandbox, oracle), tell=tell)

@@ -21,6 +21,8 @@ from evolve.errors import InputError
 from evolve.records.kinds import ErrorKind, Split
 from evolve.records.row import Row, Usage
 from evolve.records.task import Limits, Task
+from evolve.report.cell.kept import kept_of
+from evolve.report.cell.view import cell_view
 from evolve.sandbox.choose import choose_sandbox
 from evolve.workspace import find_workspace
 from tests.builders import write_files
@@ -236,6 +238,24 @@ def test_a_dependency_that_is_not_there_is_said(workspace: Path) -> None:
     add_task(workspace, "needs", {"seed/in.txt": "x"}, kind="edit", dependencies=[dependency])
     with pytest.raises(InputError, match=r"task needs: dependencies: 'deps/gone': no such folder"):
         measure(workspace, Worker(finish), "needs")
+
+
+def test_what_public_checks_said_is_kept_of_train_tasks_without_secrets(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-a-secret-of-mine")
+    says = ["/bin/sh", "-c", "echo looked sk-a-secret-of-mine; echo '<b>' >&2; test -f done.txt"]
+    loud, quiet = {**PASSES, "id": "loud", "argv": says}, {**PASSES, "id": "quiet"}
+    add_task(workspace, "told", {"seed/in.txt": "x"}, kind="edit", verify=[quiet, loud], check=loud)
+    result = measure(workspace, Worker(finish), "told")
+    sweep = next(path.parent for path in (workspace / "results/sweeps").glob("*/checks"))
+    row = rows(result)[0]
+    said = kept_of([sweep], row, "worker", None).said
+    assert [(one.check, one.passed) for one in said] == [("quiet", True), ("loud", True)]
+    assert said[1].output.startswith("exit 0: looked [redacted]\n<b>")
+    assert len(list((sweep / "checks").iterdir())) == 1, "what the oracle said is kept nowhere"
+    view = cell_view(row, kept_of([sweep], row, "worker", None))
+    assert view.said == said
 
 
 PATCH = b"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"

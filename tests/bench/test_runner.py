@@ -300,7 +300,7 @@ def test_the_sandbox_failing_is_an_infrastructure_error_and_not_the_arms(
     def broken(*_: object) -> None:
         raise EnvironmentFault("bubblewrap does not work here")
 
-    monkeypatch.setattr(cell, "verify", broken)
+    monkeypatch.setattr(cell, "verify_and_tell", broken)
     ran = evolve("benchmark", write_overlay(workspace))
     assert ran.code == 1
     assert "infra-error: bubblewrap does not work here" in ran.err

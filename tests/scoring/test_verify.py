@@ -12,7 +12,7 @@ from evolve.records.kinds import Split
 from evolve.sandbox.base import Completed, Job
 from evolve.sandbox.host import Host
 from evolve.scoring.submission import Submission
-from evolve.scoring.verify import judge, verify
+from evolve.scoring.verify import Said, judge, verify, verify_and_tell
 from tests.builders import equals_check, make_task
 
 COMMAND: dict[str, Any] = {"id": "run", "rule": "r", "kind": "command", "argv": ["{python}", "-I", "{oracle}/check.py"]}
@@ -49,6 +49,16 @@ def test_the_check_that_failed_is_told_for_train_tasks_only(tmp_path: Path, spli
     assert (judged.passed, judged.score, verified.passed, verified.score) == (False, 0.5, False, 0)
     told = (judged.failed_check, verified.failed_check)
     assert told == (("second", "public") if split is Split.TRAIN else (None, None))
+
+
+@pytest.mark.parametrize("split", Split)
+def test_what_public_checks_say_is_told_for_train_tasks_only(tmp_path: Path, split: Split) -> None:
+    loud = {"id": "loud", "rule": "r", "kind": "command", "argv": ["/bin/sh", "-c", "echo heard; exit 3"]}
+    task = make_task(split=split, verify=[equals_check("yes", identifier="word"), loud])
+    outcome, said = verify_and_tell(task, Submission("yes", tmp_path), Host())
+    assert outcome == verify(task, Submission("yes", tmp_path), Host())
+    told = (Said("word", True, ""), Said("loud", False, "exit 3: heard\n"))
+    assert said == (told if split is Split.TRAIN else ())
 
 
 def test_a_task_without_public_checks_is_verified(tmp_path: Path) -> None:

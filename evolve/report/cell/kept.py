@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import Final
 
 from evolve.agents.transcript_events import objects_of
 from evolve.agents.transcripts import read_transcript
-from evolve.bench.reuse import patch_name, stored_reply, stored_transcript
+from evolve.bench.reuse import checks_name, patch_name, stored_reply, stored_transcript
 from evolve.corpus.loading import LoadedTask
 from evolve.digest import sha256_file
 from evolve.hostile import read_below
 from evolve.propose.diagnostics.diagnose import diagnose_transcript
 from evolve.records.row import Row
 from evolve.report.cell.steps import Steps, read_steps
+from evolve.scoring.verify import Said
 
 MAX_BYTES: Final = 32 * 1024 * 1024
+MAX_CHECKS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Kept:
         task: Its task, as it was measured.
         reply: What the agent replied.
         patch: What it changed, as a diff.
+        said: What the public checks said; of train tasks alone, and where one said anything.
         steps: Its transcript.
         hints: What the transcript's diagnosis says.
 
@@ -37,6 +41,7 @@ class Kept:
     task: LoadedTask | None = None
     reply: str | None = None
     patch: str | None = None
+    said: tuple[Said, ...] = ()
     steps: Steps | None = None
     hints: tuple[str, ...] = ()
 
@@ -60,7 +65,8 @@ def kept_of(sweeps: Sequence[Path], row: Row, adapter: str, task: LoadedTask | N
     return Kept(
         task=task if same else None,
         reply=_text(reply) if reply is not None else None,
-        patch=_patch(folders, row),
+        patch=_beside(folders, patch_name(row)),
+        said=_said(_beside(folders, checks_name(row))),
         steps=read_steps(objects_of(transcript), adapter) if transcript is not None else None,
         hints=tuple(diagnose_transcript(events).lines(hints)) if events is not None else (),
     )
@@ -89,9 +95,23 @@ def _text(path: Path) -> str | None:
     return None if data is None else data.decode("utf-8", errors="replace")
 
 
-def _patch(folders: Sequence[Path], row: Row) -> str | None:
+def _beside(folders: Sequence[Path], name: str) -> str | None:
+    """Return a file that no digest of the row names, from the first folder that has it."""
     for folder in folders:
-        data = read_below(folder, patch_name(row), MAX_BYTES)
+        data = read_below(folder, name, MAX_BYTES)
         if data is not None:
             return data.decode("utf-8", errors="replace")
     return None
+
+
+def _said(text: str | None) -> tuple[Said, ...]:
+    try:
+        found = json.loads(text) if text is not None else []
+    except (ValueError, RecursionError):
+        return ()
+    told = found if isinstance(found, list) else []
+    return tuple(
+        Said(str(one.get("check")), one.get("passed") is True, str(one.get("output", "")))
+        for one in told[:MAX_CHECKS]
+        if isinstance(one, dict)
+    )

@@ -16,8 +16,10 @@ from evolve.report.page.rests import Fact, Table
 from evolve.report.page.visible import shown
 from evolve.report.page.words import WordDiff, word_diff
 from evolve.sandbox.gateway.meter import Tokens
+from evolve.scoring.verify import Said
 
 TEXT_CHARS: Final = 200_000
+OUTPUT_CHARS: Final = 20_000
 UNITS: Final = {
     "input_tokens": ("input", "tokens"),
     "cached_input_tokens": ("of it read from a cache", "tokens"),
@@ -53,6 +55,7 @@ class CellView:
     detail: str
     facts: tuple[Fact, ...]
     checks: Table
+    said: tuple[Said, ...]
     rule: str
     usage: Table
     accounts: Table | None
@@ -79,6 +82,7 @@ def cell_view(row: Row, kept: Kept) -> CellView:
         detail=shown(row.detail),
         facts=_facts(row),
         checks=_checks(row),
+        said=tuple(Said(shown(one.check, 200), one.passed, shown(one.output, OUTPUT_CHARS)) for one in kept.said),
         rule=rule,
         usage=_usage(row.usage),
         accounts=_accounts(kept.steps.accounts) if kept.steps is not None and kept.steps.accounts else None,

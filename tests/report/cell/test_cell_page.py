@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from evolve.agents.accounts import with_accounts
+from evolve.bench.reuse import checks_name
 from evolve.records.kinds import ErrorKind
 from evolve.records.row import CheckOutcome, Usage
 from evolve.report.cell.kept import kept_of
@@ -51,6 +52,9 @@ def test_the_page_of_a_cell_that_failed(tmp_path: Path) -> None:
     failed = CheckOutcome(passed=False, score=0.5)
     row = make_row("t", kind=ErrorKind.ORACLE_FAILED, detail="the answer is <another>", oracle=failed, usage=USAGE)
     row = keep(tmp_path, row, "done: <b>x</b>", transcript, PATCH)
+    said = [{"check": "builds", "passed": True, "output": "ok"}, {"check": "style", "passed": False, "output": "<b>1"}]
+    (tmp_path / checks_name(row)).parent.mkdir()
+    (tmp_path / checks_name(row)).write_text(json.dumps(said))
     view = cell_view(row, kept_of([tmp_path], row, "claude-code", None))
     trail = (("evolve: example", "../../../index.html"), ("sweep s-1", "../index.html"))
     data = document("cell_page.html.j2", Surroundings(trail), cell=view)

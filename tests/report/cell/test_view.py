@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from evolve.agents.accounts import PhaseAccount, with_accounts
-from evolve.bench.reuse import patch_name, stored_reply, stored_transcript
+from evolve.bench.reuse import checks_name, patch_name, stored_reply, stored_transcript
 from evolve.digest import sha256_bytes
 from evolve.records.kinds import ErrorKind, Split
 from evolve.records.row import CheckOutcome, Delivered, Reuse, Row, Usage
 from evolve.report.cell.kept import Kept, kept_of
 from evolve.report.cell.view import cell_view, outcome_of
 from evolve.sandbox.gateway.meter import Tokens
+from evolve.scoring.verify import Said
 from tests.builders import digest_of, equals_check, make_row, make_task
 
 SAID = json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": "hello"}]}})
@@ -141,3 +142,13 @@ def test_every_figure_of_a_row_has_its_unit_and_what_nobody_reported_is_unknown(
 )
 def test_how_a_cell_ended(kind: ErrorKind | None, words: str) -> None:
     assert outcome_of(make_row("t", resolved=kind is None, kind=kind)) == words
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", "[3, null]", "[" * 100_000, '[{"check": 1}]'])
+def test_what_checks_are_said_to_have_said_is_read_or_passed_over(tmp_path: Path, text: str) -> None:
+    row = make_row("t")
+    path = tmp_path / checks_name(row)
+    path.parent.mkdir()
+    path.write_text(text)
+    said = kept_of([tmp_path], row, "chat", None).said
+    assert said == ((Said("1", False, ""),) if "check" in text else ())
