@@ -32,7 +32,7 @@ def test_a_broken_sandbox_is_found_before_money_is_spent(
     def broken(*_: object) -> None:
         raise EnvironmentFault("the sandbox is gone")
 
-    monkeypatch.setattr(cell, "verify", broken)
+    monkeypatch.setattr(cell, "verify_and_tell", broken)
     ran = evolve("rehearse", "--skill", "bracket")
     assert ran.code == 1
     assert "bracket-train-01: the good reference ended as infra-error the sandbox is gone" in ran.err
