@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,8 @@ from typing import Any
 from evolve.agents.accounts import PhaseAccount, with_accounts, with_line
 from evolve.agents.adapter import Adapter, Ask, Program, Treatment, pasted
 from evolve.agents.base import Session, SessionEnd
-from evolve.agents.heard import Heard, Verdict, conclude, not_invoked, read_back
+from evolve.agents.heard import Verdict, conclude, not_invoked, read_back
+from evolve.agents.output import LARGEST_OUTPUT, errors_of, hear, last_words, telling_lines, transcript_of
 from evolve.agents.phases import (
     ARTIFACT,
     EARLIER,
@@ -26,6 +26,7 @@ from evolve.agents.phases import (
     work_entries,
 )
 from evolve.agents.prices import cost_micros
+from evolve.agents.usage import phase_account, total_usage, usage_of
 from evolve.digest import foreign_tree_digest
 from evolve.errors import EvolveError, InputError
 from evolve.hostile import read_below
@@ -34,18 +35,15 @@ from evolve.records.phase import PhaseSpec
 from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
 from evolve.records.task import Limits, Task
-from evolve.sandbox.box import WORK, Box, BoxEnd, BoxJob, BoxLimits
-from evolve.sandbox.gateway.account import Account, Upstream
+from evolve.sandbox.box import WORK, Box, BoxJob, BoxLimits
+from evolve.sandbox.gateway.account import Upstream
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
 from evolve.sandbox.gateway.tape import Player, Recorder
-from evolve.skills import SKILL_FILE, installed_fingerprint, split_frontmatter
+from evolve.skills import installed_fingerprint
 
 # Finds the recording of a cell by task, seed and fingerprint.
 TapeOf = Callable[[str, int, str], str | None]
-STDERR_CHARS = 300
-KEPT_ERRORS = 64 * 1024
-LARGEST_OUTPUT = 64 * 1024 * 1024
 LEAST_WALL_S = 1.0
 HOST = "host"
 WARM_UP = PhaseSpec(name="warm-up", template="direct")
@@ -167,11 +165,11 @@ class ContainedAgent:
         asked_for_work = not session.task.replies and not session.warm_up
         if verdict.kind is None and asked_for_work and _digest_or_none(session.work) == before:
             verdict = Verdict(ErrorKind.NO_WORK_PRODUCED, "it changed no file")
-        transcript = _transcript([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
+        transcript = transcript_of([(phase.spec.name, end.output) for phase, end in zip(phases, ends, strict=False)])
         if verdict.kind is not None and last.errors:
             transcript = with_line(transcript, "evolve_errors", last.errors)
         transcript = with_accounts(transcript, [end.account for end in ends if end.account is not None])
-        usage = _sum([end.usage for end in ends if end.usage is not None])
+        usage = total_usage([end.usage for end in ends if end.usage is not None])
         return SessionEnd(reply, usage, verdict.kind, verdict.detail, verdict.refused, transcript)
 
     def _phase(
@@ -226,7 +224,7 @@ class ContainedAgent:
         }
         prompt.write_text(prompt_of(phase, session.task, places, found), encoding="utf-8")
         shown = frozenset() if adapter.pastes_skills else frozenset(one.name for one in session.skills.iterdir())
-        watch = _telling_lines(session.skills, session.task.prompt)
+        watch = telling_lines(session.skills, session.task.prompt)
         with Gateway(
             room / "gateway",
             self.upstream,
@@ -265,14 +263,14 @@ class ContainedAgent:
             heard = replace(heard, skills_used=frozenset(account.seen))
             if heard.finished and heard.failure is None:  # some call an error of the provider their reply
                 heard = replace(heard, failure=account.last_failure)
-        verdict = conclude(heard, end, account, _last_words(err))
+        verdict = conclude(heard, end, account, last_words(err))
         if verdict.kind is None and adapter.pastes_skills and session.expects not in {None, *account.seen}:
             verdict = Verdict(ErrorKind.CONTAMINATED, f"the pasted skill {session.expects} never reached the model")
         if verdict.kind is None:
             verdict = read_back(account, self.settings.get("effort"))
-        usage = self._usage(heard, end, account)
-        two = _account(phase.spec.name, heard, account)
-        return _Ended(verdict, usage, heard.reply, output, _errors(err), heard.skills_used, account=two)
+        usage = usage_of(heard, end, account, self.settings["model"], self.price)
+        two = phase_account(phase.spec.name, heard, account)
+        return _Ended(verdict, usage, heard.reply, output, errors_of(err), heard.skills_used, account=two)
 
     def _mounts(self, adapter: Adapter, treatment: Treatment, session: Session, handed_on: bool) -> dict[str, Path]:
         mounts = {adapter.executable: self.program.path, **treatment.mounts, **self.mounts}
@@ -283,28 +281,6 @@ class ContainedAgent:
         """Return what is added to the system prompt: skills that are pasted, then the arm's own text."""
         parts = [pasted(skills) if adapter.pastes_skills else "", self.append or ""]
         return "\n\n".join(part for part in parts if part)
-
-    def _usage(self, heard: Heard, end: BoxEnd, account: Account) -> Usage:
-        """Return what was used: by the agent's own account, or by the gateway's where that knows of more."""
-        seen = account.tokens if account.exchanges and account.complete and account.tokens.sound else None
-        told = heard.tokens if heard.tokens is not None and heard.tokens.sound else None
-        tokens = max((one for one in (told, seen) if one is not None), key=lambda one: one.input, default=None)
-        known = tokens or Tokens()
-        ours = all(exchange.model == self.settings["model"] for exchange in account.exchanges)
-        return Usage(
-            input_tokens=None if tokens is None else known.input,
-            cached_input_tokens=None if tokens is None else known.cached,
-            cache_write_5m_tokens=None if tokens is None else known.cache_write_5m,
-            cache_write_1h_tokens=None if tokens is None else known.cache_write_1h,
-            output_tokens=None if tokens is None else known.output,
-            reasoning_tokens=None if tokens is None else known.reasoning,
-            api_calls=len(account.answered),
-            turns=heard.turns,
-            tool_calls=heard.tool_calls,
-            cost_usd_micros=None if tokens is None or not ours else cost_micros(self.price, tokens),
-            session_ms=round(end.wall_s * 1000),
-            api_ms=heard.api_ms,
-        )
 
     def _cost(self, model: str, tokens: Tokens) -> int | None:
         return cost_micros(self.price, tokens) if model == self.settings["model"] else None
@@ -328,20 +304,6 @@ class ContainedAgent:
 
     def close(self) -> None:
         """Hold nothing."""
-
-
-def _account(phase: str, heard: Heard, account: Account) -> PhaseAccount:
-    metered = account.tokens if account.exchanges and account.complete else None
-    return PhaseAccount(phase, heard.tokens, metered, len(account.exchanges), len(account.answered))
-
-
-def hear(adapter: Adapter, output: bytes, home: Path, skills: frozenset[str]) -> Heard:
-    """Read what a program said; whatever it said, it cannot stop evolve."""
-    try:
-        heard = adapter.read(output, home, skills)
-    except (TypeError, ValueError, AttributeError, KeyError, LookupError, OverflowError, RecursionError) as error:
-        return Heard(started=True, finished=True, unreadable=f"{type(error).__name__}: {error}"[:STDERR_CHARS])
-    return replace(heard, reply=heard.reply.encode("utf-8", errors="replace").decode("utf-8"))
 
 
 def _writable(spec: PhaseSpec, session: Session, room: Path) -> dict[str, Path]:
@@ -374,57 +336,8 @@ def _with_artifact(ended: _Ended, spec: PhaseSpec, folder: Path) -> _Ended:
     return replace(ended, artifact=text)
 
 
-def _transcript(outputs: list[tuple[str, bytes]]) -> str:
-    """Return what the program said; of several phases, each behind a line that names it."""
-    texts = [(name, output.decode("utf-8", errors="replace")) for name, output in outputs]
-    if len(texts) == 1:
-        return texts[0][1]
-    return "".join(json.dumps({"evolve_phase": name}) + "\n" + text.rstrip("\n") + "\n" for name, text in texts)
-
-
-def _sum(usages: list[Usage]) -> Usage:
-    """Add usages up; a figure that one of them lacks is unknown."""
-    if not usages:
-        return Usage()
-    totals: dict[str, int | None] = {}
-    for name in Usage.model_fields:
-        figures = [getattr(usage, name) for usage in usages]
-        totals[name] = None if any(figure is None for figure in figures) else sum(figures)
-    return Usage(**totals)
-
-
-def _telling_lines(skills: Path, prompt: str) -> dict[str, str]:
-    """Return, by skill, the line by which its body is told in what is sent to the model.
-
-    The longest that stands neither in a description, which is sent unasked, nor in the prompt, nor in another skill.
-    """
-    texts = {}
-    for folder in sorted(skills.iterdir()):
-        data = read_below(folder, SKILL_FILE, LARGEST_OUTPUT) or b""
-        texts[folder.name] = split_frontmatter(data.decode("utf-8", errors="replace"))
-    found = {}
-    for name, (_, body) in texts.items():
-        elsewhere = "\n".join([prompt, *(head for head, _ in texts.values())])
-        elsewhere += "\n".join(other for skill, (_, other) in texts.items() if skill != name)
-        lines = sorted((line.strip() for line in body.splitlines()), key=len, reverse=True)
-        telling = (line for line in lines if line and line not in elsewhere)
-        found[name] = next(telling, lines[0] if lines else "")
-    return found
-
-
 def _digest_or_none(work: Path) -> str | None:
     try:
         return foreign_tree_digest(work)
     except EvolveError:
         return None
-
-
-def _errors(path: Path) -> str:
-    """Return the end of what it said on standard error."""
-    data = read_below(path.parent, path.name, LARGEST_OUTPUT) or b""
-    return data[-KEPT_ERRORS:].decode("utf-8", errors="replace")
-
-
-def _last_words(path: Path) -> str:
-    text = (read_below(path.parent, path.name, LARGEST_OUTPUT) or b"")[-4096:].decode("utf-8", errors="replace")
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[-STDERR_CHARS:]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from evolve.agents.claude_code import ClaudeCode
 from evolve.agents.codex import Codex
-from evolve.agents.contained import hear
 from evolve.agents.heard import Heard
+from evolve.agents.output import hear
 from evolve.records.agent import ProgramSpec
 from evolve.records.workspace import WorkspaceSpec
 
