@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 MAX_DEPTH = 64
 MAX_FOLDERS = 10_000
@@ -45,6 +47,23 @@ def read_below(root: Path, relative: str, max_bytes: int) -> bytes | None:
             return file.read(max_bytes)
     except (OSError, ValueError):
         return None
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to be read, if it is one: a pipe would wait for a writer for ever, and a device has no end.
+
+    Raises:
+        OSError: It cannot be opened, or is no regular file.
+
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a file", str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def files_below(root: Path, suffix: str) -> Iterator[str]:

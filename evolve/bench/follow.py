@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE, SweepState, parse_event
+from evolve.bench.journal import JOURNAL_FILE, SweepState, opened, parse_event
 from evolve.errors import EvidenceFault
 from evolve.records.event import Event
 
@@ -28,12 +29,7 @@ class Follower:
             EvidenceFault: A line is damaged, or the journal is another than the one that was followed.
 
         """
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                lines = file.readlines()
-        except FileNotFoundError:
-            return []
+        lines = self._new_lines()
         found = []
         for line in lines:
             if not line.endswith(b"\n"):
@@ -47,3 +43,16 @@ class Follower:
             self.last = event
             found.append(event)
         return found
+
+    def _new_lines(self) -> list[bytes]:
+        try:
+            with opened(self._path) as file:
+                if file.seek(0, os.SEEK_END) < self._offset:
+                    text = f"{self._path}: shorter than it was: it is another than the one that was followed"
+                    raise EvidenceFault(text, code="broken-journal")
+                file.seek(self._offset)
+                return file.readlines()
+        except FileNotFoundError:
+            if self._offset:
+                raise EvidenceFault(f"{self._path}: gone while it was followed", code="broken-journal") from None
+            return []

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE, parse_event, read_state
+from evolve.bench.journal import JOURNAL_FILE, opened, parse_event, read_state
 from evolve.digest import sha256_bytes, sha256_file
+from evolve.hostile import open_file
 from evolve.records.base import parse_json, read_jsonl
 from evolve.records.event import Event
 from evolve.records.row import Row
@@ -17,7 +18,7 @@ TAIL_BYTES = 64 * 1024
 
 
 def _last_event(path: Path) -> Event | None:
-    with path.open("rb") as file:
+    with opened(path) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
         lines = file.read().split(b"\n")
     if len(lines) < 2 or lines[-1]:
@@ -42,7 +43,7 @@ def stream_rows(sweep: Path) -> Iterator[tuple[str, Row]]:
     last = _last_event(journal)
     whole = last is not None and last.cell is None  # a sweep that ended early has settled rows that did not count
     if whole and last and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256:
-        with rows.open("rb") as file:
+        with open_file(rows) as file:
             for number, line in enumerate(file, start=1):
                 bare = line.rstrip(b"\n")
                 yield sha256_bytes(bare), parse_json(Row, bare, f"{rows}:{number}")

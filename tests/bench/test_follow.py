@@ -8,8 +8,9 @@ import pytest
 
 from evolve.bench.follow import Follower
 from evolve.bench.journal import JOURNAL_FILE, Journal, read_state
+from evolve.bench.measured import counted_rows
 from evolve.errors import EvidenceFault
-from tests.builders import make_row
+from tests.builders import NO_FILES, make_row, put_no_file
 
 
 def journal_of(folder: Path, events: int = 3) -> Journal:
@@ -66,3 +67,26 @@ def test_a_damaged_line_is_told(tmp_path: Path, change: str) -> None:
     path.write_bytes(b"".join(lines))
     with pytest.raises(EvidenceFault):
         Follower(tmp_path).new_events()
+
+
+def test_a_journal_that_another_took_the_place_of_is_told(tmp_path: Path) -> None:
+    journal_of(tmp_path)
+    follower = Follower(tmp_path)
+    follower.new_events()
+    path = tmp_path / JOURNAL_FILE
+    path.unlink()
+    with pytest.raises(EvidenceFault, match="gone while it was followed"):
+        follower.new_events()
+    journal_of(tmp_path, events=1)
+    with pytest.raises(EvidenceFault, match="shorter than it was"):
+        follower.new_events()
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_a_journal_that_is_no_file_is_told_and_nobody_waits_for_it(tmp_path: Path, kind: str) -> None:
+    put_no_file(tmp_path / JOURNAL_FILE, kind)
+    for read in (Follower(tmp_path).new_events, lambda: read_state(tmp_path / JOURNAL_FILE)):
+        with pytest.raises(EvidenceFault, match=f"{JOURNAL_FILE}: cannot be read"):
+            read()
+    with pytest.raises(EvidenceFault, match="cannot be read"):
+        counted_rows(tmp_path)

@@ -31,7 +31,7 @@ from evolve.scorecard.files import COLUMNS, scorecard_csv, scorecard_json
 from evolve.scorecard.metrics import METRICS, Flag, Why
 from evolve.scorecard.read import Scorecard, scorecard_of
 from evolve.scorecard.tables import as_markdown, as_text, sections_of
-from tests.builders import digest_of, make_identity
+from tests.builders import NO_FILES, digest_of, make_identity, put_no_file
 from tests.scorecard.builders import arm_row, keep, transcript_text, usage_of, write_sweep
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -242,3 +242,18 @@ def test_one_transcript_is_held_at_a_time(tmp_path: Path) -> None:
 
     peak(1)
     assert peak(8) < 1.5 * peak(2)
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_nobody_waits_for_what_is_kept_of_a_cell(tmp_path: Path, kind: str) -> None:
+    row = keep(tmp_path / "s", arm_row("incumbent"), transcript=transcript_text(), reply="a reply")
+    for path in (
+        stored_transcript(tmp_path / "s", str(row.transcript_sha256)),
+        stored_reply(tmp_path / "s", str(row.reply_sha256)),
+    ):
+        path.unlink()
+        put_no_file(path, kind)
+    put_no_file(tmp_path / "s" / ROWS_FILE, kind)
+    card = scorecard_of([write_sweep(tmp_path, "s", [row])]).cards[0]
+    assert card.incomplete == (Flag.TRANSCRIPT_MISSING,)
+    assert card.nulls["reply_words"] is Why.REPLY_GONE
