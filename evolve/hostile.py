@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 MAX_DEPTH = 64
 MAX_FOLDERS = 10_000
@@ -49,7 +49,7 @@ def read_below(root: Path, relative: str, max_bytes: int) -> bytes | None:
         return None
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> io.BufferedReader:
     """Open a file to be read, if it is one: a pipe would wait for a writer for ever, and a device has no end.
 
     Raises:

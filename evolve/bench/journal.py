@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from evolve.digest import sha256_bytes
 from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
@@ -217,7 +218,7 @@ def _read(path: Path) -> Iterator[tuple[Event | None, int]]:
             yield event, 0
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> io.BufferedReader:
     """Open a journal to be read.
 
     Raises:

@@ -76,7 +76,7 @@ class SweepWatch:
 
     def _rows(self, book: SweepBook) -> Iterator[tuple[str, str]]:
         """Yield the rows of cells to which something happened; a page that is just opened has them all."""
-        first, voids = not self._cells, book.voids()
+        first, voids = not self._cells, book.voids
         under_way = {lease.cell for lease in book.follower.state.leases.values()}
         for cell in book.plan.cells:
             standing = (book.row(cell) is not None, cell.index in under_way, len(voids.get(cell.index, ())))

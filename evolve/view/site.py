@@ -60,6 +60,7 @@ class Site:
         self.cells = cells
         self.standings = Standings(workspace.sweeps)
         self._books: dict[str, tuple[Stamp, SweepBook]] = {}
+        self._read: tuple[SweepBook, CellReader] | None = None
         self._lock = threading.Lock()
 
     def page(self, path: str) -> bytes | None:
@@ -174,9 +175,15 @@ class Site:
         row = None if book is None else book.attempt(int(index), None if attempt is None else int(attempt))
         if book is None or row is None:
             return None
-        view = CellReader(self.workspace.corpus, [book.folder]).view(row)
+        view = self._reader(book).view(row)
         trail = (f"sweep {name}", "../index.html")
         return document("cell_page.html.j2", self._around(3, trail), cell=view)
+
+    def _reader(self, book: SweepBook) -> CellReader:
+        """Return what reads the cells of a sweep; tasks may change under a server, and stay the same for a bundle."""
+        if self.live or self._read is None or self._read[0] is not book:
+            self._read = book, CellReader(self.workspace.corpus, [book.folder], [book.plan])
+        return self._read[1]
 
     def _generation(self, name: str) -> bytes | None:
         folder = self.workspace.generations / name

@@ -63,11 +63,11 @@ class SweepBook:
 
         """
         self.follower.new_events()
-        by_index = {cell.index: cell for cell in self.plan.cells}
         self.reused = {
-            index: row for index, row in self.reused.items() if is_reused(by_index[index], self.follower.state)
+            index: row for index, row in self.reused.items() if is_reused(self._cells[index], self.follower.state)
         }
-        self.__dict__.pop("_indices", None)
+        for derived in ("_indices", "voids"):
+            self.__dict__.pop(derived, None)
 
     @property
     def status(self) -> SweepStatus:
@@ -83,6 +83,7 @@ class SweepBook:
         """Every row that counts, in plan order."""
         return tuple(row for cell in self.plan.cells if (row := self.row(cell)) is not None)
 
+    @cached_property
     def voids(self) -> dict[int, list[Row]]:
         """Return the attempts that said nothing, by cell."""
         found: dict[int, list[Row]] = {}
@@ -92,15 +93,19 @@ class SweepBook:
 
     def attempt(self, index: int, attempt: int | None) -> Row | None:
         """Return the row of a cell, or of one of its attempts that said nothing."""
-        cell = next((one for one in self.plan.cells if one.index == index), None)
+        cell = self._cells.get(index)
         if cell is None or attempt is None:
             return None if cell is None else self.row(cell)
-        return next((row for row in self.voids().get(index, []) if row.attempt == attempt), None)
+        return next((row for row in self.voids.get(index, []) if row.attempt == attempt), None)
 
     def index_of(self, row: Row) -> int | None:
         """Return the cell that a row belongs to, if it is one of this sweep that has a row."""
         identity = row.identity
         return self._indices.get((identity.task, identity.run, row.arm))
+
+    @cached_property
+    def _cells(self) -> dict[int, PlannedCell]:
+        return {cell.index: cell for cell in self.plan.cells}
 
     @cached_property
     def _indices(self) -> dict[tuple[str, int, str], int]:
@@ -134,7 +139,7 @@ def sweep_facts(status: SweepStatus) -> tuple[Fact, ...]:
 
 def cells_table(book: SweepBook, *, opens: bool) -> LinkedTable:
     """Return every planned cell with what became of it."""
-    voids = book.voids()
+    voids = book.voids
     rows = tuple(cell_row(book, cell, voids.get(cell.index, []), opens=opens) for cell in book.plan.cells)
     caption = (
         f"{count(len(rows), 'cell')} in the order in which they were planned; a figure that nobody reported is empty."
@@ -192,4 +197,4 @@ def _arm(book: SweepBook, name: str, role: Role) -> tuple[Cell, ...]:
 
 def voided_pages(book: SweepBook) -> Iterator[tuple[int, int]]:
     """Yield (cell, attempt) of every attempt that said nothing."""
-    yield from ((index, row.attempt) for index, rows in book.voids().items() for row in rows)
+    yield from ((index, row.attempt) for index, rows in book.voids.items() for row in rows)

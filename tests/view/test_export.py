@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from evolve.corpus.loading import LoadedTask, load_task
 from evolve.errors import EnvironmentFault, InputError
+from evolve.report.cell import reader
 from evolve.view.export import export_site
 from evolve.view.site import Site
 from tests.view.conftest import MakeSite
@@ -61,3 +64,21 @@ def test_a_page_that_cannot_be_shown_says_so_in_its_place(make_site: MakeSite, t
     sweep.write_text("{")
     export_site(site, tmp_path / "out")
     assert "This cannot be shown" in (tmp_path / f"out/sweep/{sweep.parent.name}/index.html").read_text()
+
+
+def test_a_task_is_read_once_and_a_plan_never_again(
+    make_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: Counter[str] = Counter()
+
+    def counted(folder: Path) -> LoadedTask:
+        read[folder.name] += 1
+        return load_task(folder)
+
+    monkeypatch.setattr(reader, "load_task", counted)
+    monkeypatch.setattr(reader, "read_json", lambda *_: 1 / 0)
+    site = make_site(live=False, cells=True)
+    export_site(site, tmp_path / "out")
+    cells = len(list(tmp_path.glob("out/sweep/*/cell/*.html")))
+    sweeps = len(list(tmp_path.glob("out/sweep/*")))
+    assert cells > 2 * sum(read.values()) and max(read.values()) <= sweeps

@@ -185,5 +185,5 @@ def test_a_book_that_was_open_knows_what_one_that_is_opened_knows(make_site: Mak
     growing.grow()
     after, fresh = site.book(name), SweepBook.open(Path(growing.folder))
     assert after is before and after is not None
-    assert (after.rows, after.status, after.voids()) == (fresh.rows, fresh.status, fresh.voids())
+    assert (after.rows, after.status, after.voids) == (fresh.rows, fresh.status, fresh.voids)
     assert [after.index_of(row) for row in after.rows] == [cell.index for cell in after.plan.cells]
