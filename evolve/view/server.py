@@ -56,13 +56,21 @@ def application(site: Site, token: str, *, hosts: frozenset[str], poll_s: float 
         if not secrets.compare_digest(given.encode(), token.encode()):
             return Response("not found\n", 404, HEADERS, "text/plain")
         if events := _EVENTS.fullmatch(path):
-            watch = SweepWatch(site, events[1]) if events[1] else IndexWatch(site)
+            if request.method == "HEAD":
+                return Response(None, 200, HEADERS, "text/event-stream")
+            watch = SweepWatch(site, events[1], _since(request)) if events[1] else IndexWatch(site, poll_s / 2)
             return EventSourceResponse(_told(watch, poll_s), headers=HEADERS)
         if path in ("", "compare"):
             return _redirect(request, token, path)
         return await run_in_threadpool(_page, site, path)
 
     return Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "HEAD"])])
+
+
+def _since(request: Request) -> int | None:
+    """Return how many events are told already: what a browser that lost us says, else what its page does."""
+    told = request.headers.get("last-event-id") or request.query_params.get("since", "")
+    return int(told) if re.fullmatch("[0-9]{1,12}", told) else None
 
 
 def _redirect(request: Request, token: str, path: str) -> Response:
@@ -90,9 +98,10 @@ async def _told(watch: Watch, poll_s: float) -> AsyncIterator[ServerSentEvent]:
         try:
             news = await run_in_threadpool(watch.news)
         except Exception:  # the page itself says what is damaged when it is loaded anew
+            yield ServerSentEvent(data="", event="over")
             return
         if news:
-            yield ServerSentEvent(data=json.dumps(news), event="parts")
+            yield ServerSentEvent(data=json.dumps(news), event="parts", id=str(watch.at))
         if watch.over:
             yield ServerSentEvent(data="", event="over")
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -62,6 +63,7 @@ class Site:
         self._books: dict[str, tuple[Stamp, SweepBook]] = {}
         self._read: tuple[SweepBook, CellReader] | None = None
         self._lock = threading.Lock()
+        self._reading: dict[str, threading.RLock] = {}
 
     def page(self, path: str) -> bytes | None:
         """Return the page at a path; ``None`` when there is none.
@@ -90,7 +92,7 @@ class Site:
         yield f"sweep/{name}/index.html"
         try:
             book = self.book(name)
-        except EvolveError:
+        except (EvolveError, OSError):
             return
         if book is None:
             return
@@ -113,15 +115,34 @@ class Site:
         folder = self.workspace.sweeps / name
         if not (folder / PLAN_FILE).is_file():
             return None
+        stamp = stamp_of(folder)
         with self._lock:
-            stamp, known = stamp_of(folder), self._books.pop(name, None)
-            book = SweepBook.open(folder) if known is None else known[1]
-            if known is not None and known[0] != stamp:
-                book.refresh()
+            known = self._books.pop(name, None)
+        book = SweepBook.open(folder) if known is None else known[1]
+        if known is not None and known[0] != stamp:
+            book.refresh()
+        with self._lock:
             self._books[name] = stamp, book
             while len(self._books) > MOST_BOOKS:
                 del self._books[next(iter(self._books))]
-            return book
+        return book
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[SweepBook | None]:
+        """Hold what is known of a sweep as it is: nobody reads on in it meanwhile.
+
+        Raises:
+            EvidenceFault: Its journal is damaged.
+            InputError: Its plan or a row is invalid.
+
+        """
+        if not (self.workspace.sweeps / name / PLAN_FILE).is_file():
+            yield None
+            return
+        with self._lock:
+            lock = self._reading.setdefault(name, threading.RLock())
+        with lock:
+            yield self.book(name)
 
     def _around(self, depth: int, *trail: tuple[str, str], live: str = "") -> Surroundings:
         up = "../" * depth
@@ -142,27 +163,27 @@ class Site:
         )
 
     def _sweep(self, name: str) -> bytes | None:
-        book = self.book(name)
-        if book is None:
-            return None
-        status = book.status
-        return document(
-            "sweep.html.j2",
-            self._around(2, live="" if status.stage == "finished" else "events"),
-            title=f"sweep {name}",
-            facts=sweep_facts(status),
-            arms=arms_of(book),
-            cells=cells_table(book, opens=self.cells),
-            report="report.html" if book.compares and book.rows else "",
-        )
+        with self.reading(name) as book:
+            if book is None:
+                return None
+            status = book.status
+            return document(
+                "sweep.html.j2",
+                self._around(2, live="" if status.stage == "finished" else f"events?since={book.events}"),
+                title=f"sweep {name}",
+                facts=sweep_facts(status),
+                arms=arms_of(book),
+                cells=cells_table(book, opens=self.cells),
+                report="report.html" if book.compares and book.rows else "",
+            )
 
     def _sweep_report(self, name: str) -> bytes | None:
-        book = self.book(name)
-        if book is None or not book.compares:
-            return None
-        voided = tuple(row for _, row in book.follower.state.voided)
-        beside = Beside(voided, sweep_diagnostics(book.folder, book.plan, book.rows))
-        page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book), beside)
+        with self.reading(name) as book:
+            if book is None or not book.compares:
+                return None
+            voided = tuple(row for _, row in book.follower.state.voided)
+            beside = Beside(voided, sweep_diagnostics(book.folder, book.plan, book.rows))
+            page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book), beside)
         return rendered(page, around=self._around(2, (f"sweep {name}", "index.html")))
 
     def _href(self, up: str, book: SweepBook, row: Row) -> str:
@@ -171,11 +192,14 @@ class Site:
         return "" if index is None else f"{up}cell/{index}.html"
 
     def _cell(self, name: str, index: str, attempt: str | None) -> bytes | None:
-        book = self.book(name) if self.cells else None
-        row = None if book is None else book.attempt(int(index), None if attempt is None else int(attempt))
-        if book is None or row is None:
+        if not self.cells:
             return None
-        view = self._reader(book).view(row)
+        with self.reading(name) as book:
+            row = None if book is None else book.attempt(int(index), None if attempt is None else int(attempt))
+            reader = None if book is None else self._reader(book)
+        if reader is None or row is None:
+            return None
+        view = reader.view(row)
         trail = (f"sweep {name}", "../index.html")
         return document("cell_page.html.j2", self._around(3, trail), cell=view)
 
@@ -219,13 +243,17 @@ class Site:
         )
         promotion = evidence.promotion
         sweeps = [promotion.sweep, *(one.sweep for one in promotion.extra)]
-        books = [(one, book) for one in sweeps if re.fullmatch(NAME, one) and (book := self.book(one)) is not None]
+        with ExitStack() as held:
+            names = sorted({one for one in sweeps if re.fullmatch(NAME, one)})  # two threads hold them in one order
+            books = {one: held.enter_context(self.reading(one)) for one in names}
 
-        def href(row: Row) -> str:
-            found = (self._href(f"../../sweep/{one}/", book, row) for one, book in books)
-            return next((address for address in found if address), "")
+            def href(row: Row) -> str:
+                known = ((one, book) for one in sweeps if (book := books.get(one)) is not None)
+                found = (self._href(f"../../sweep/{one}/", book, row) for one, book in known)
+                return next((address for address in found if address), "")
 
-        return rendered(page_of(evidence, around, href), around=self._around(2))
+            page = page_of(evidence, around, href)
+        return rendered(page, around=self._around(2))
 
     def _compare(self, before: str, after: str) -> bytes | None:
         folders = [self.workspace.sweeps / name for name in (before, after)]

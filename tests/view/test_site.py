@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.follow import Follower
+from evolve.bench.journal import Journal
 from evolve.files import writer_lock
 from evolve.generation.state import new_generation
 from evolve.records.generation import Request
-from evolve.view.live import IndexWatch, SweepWatch
+from evolve.view import live
+from evolve.view.live import IndexWatch, SweepWatch, Watch
 from evolve.view.standing import Standings
 from evolve.view.sweep_page import SweepBook
 from tests.promote.conftest import Measured
@@ -187,3 +192,95 @@ def test_a_book_that_was_open_knows_what_one_that_is_opened_knows(make_site: Mak
     assert after is before and after is not None
     assert (after.rows, after.status, after.voids) == (fresh.rows, fresh.status, fresh.voids)
     assert [after.index_of(row) for row in after.rows] == [cell.index for cell in after.plan.cells]
+
+
+def test_what_happened_between_a_page_and_its_first_question_is_told(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    name = growing.folder.name
+    with writer_lock(growing.folder / ".lock", "the test"):
+        page = (site.page(f"sweep/{name}/index.html") or b"").decode()
+        since = int(re.findall(r'data-live="events\?since=(\d+)"', page)[0])
+        growing.grow(6)
+        told = SweepWatch(site, name, since).news()
+        assert sum(part.startswith("cells-") for part in told) == 3
+        assert SweepWatch(site, name, since + 6).news().keys() == {"panel", "arms-box"}
+        after = (site.page(f"sweep/{name}/index.html") or b"").decode()
+        assert all(html.strip() in after for html in told.values())
+
+
+def test_while_nothing_happens_nothing_is_made(
+    make_site: MakeSite, growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches: list[Watch] = [SweepWatch(make_site(), growing.folder.name), IndexWatch(make_site())]
+    for watch in watches:
+        assert watch.news()
+    for name in ("sweep_facts", "arms_of", "sweeps_table"):
+        monkeypatch.setattr(live, name, lambda *_: pytest.fail("nothing happened"))
+    assert [watch.news() for watch in watches] == [{}, {}]
+
+
+def test_a_session_is_under_way_while_somebody_runs_it_and_cut_off_after(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    watch = SweepWatch(site, growing.folder.name)
+    with writer_lock(growing.folder / ".lock", "the test"):
+        growing.grow(1)
+        watch.news()
+        page = (site.page(f"sweep/{growing.folder.name}/index.html") or b"").decode()
+        assert "<td>under way</td>" in page and "<dt>under way</dt>" in page
+    news = watch.news()
+    assert "<dt>cut off</dt>" in news["panel"]
+    assert ["<td>cut off</td>" in html for name, html in news.items() if name.startswith("cells-")] == [True]
+    assert not watch.over
+
+
+def test_a_sweep_that_is_gone_is_over(make_site: MakeSite, growing: Growing) -> None:
+    watch = SweepWatch(make_site(), growing.folder.name)
+    watch.news()
+    shutil.rmtree(growing.folder)
+    assert watch.news() == {} and watch.over
+
+
+def test_many_look_at_a_sweep_that_grows(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    name = growing.folder.name
+    site.page(f"sweep/{name}/index.html")
+    faults: list[BaseException] = []
+
+    def look() -> None:
+        watch = SweepWatch(site, name, 0)
+        try:
+            while not watch.over:
+                watch.news()
+                site.page(f"sweep/{name}/index.html")
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(40):
+            growing.grow(2)
+        growing.grow()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(switch)
+    assert faults == [] and not any(thread.is_alive() for thread in threads)
+
+
+def test_a_book_says_what_happened_to_its_cells(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    book = site.book(growing.folder.name)
+    assert book is not None
+    journal = Journal(growing.path)
+    first, second = book.plan.cells[:2]
+    before = book.events
+    journal.append("leased", arm=first.arm, token=90)
+    journal.append("reuse-dropped", arm=second.arm, reason="drift")
+    book.refresh()
+    assert {cell.arm for cell in book.since(before)} == {second.arm}, "a warm-up is about no cell"
+    assert len(book.since(before)) == sum(cell.arm == second.arm for cell in book.plan.cells)
+    assert book.since(book.events) == []
