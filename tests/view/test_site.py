@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
-import sys
 import threading
 from pathlib import Path
 
@@ -240,35 +239,25 @@ def test_a_sweep_that_is_gone_is_over(make_site: MakeSite, growing: Growing) -> 
     assert watch.news() == {} and watch.over
 
 
-def test_many_look_at_a_sweep_that_grows(make_site: MakeSite, growing: Growing) -> None:
+def test_what_one_reads_nobody_else_reads_on_in(make_site: MakeSite, growing: Growing) -> None:
     site = make_site()
     name = growing.folder.name
-    site.page(f"sweep/{name}/index.html")
-    faults: list[BaseException] = []
-
-    def look() -> None:
-        watch = SweepWatch(site, name, 0)
-        try:
-            while not watch.over:
-                watch.news()
-                site.page(f"sweep/{name}/index.html")
-        except BaseException as error:
-            faults.append(error)
-
-    threads = [threading.Thread(target=look) for _ in range(4)]
-    switch = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for _ in range(40):
-            growing.grow(2)
+    others = [
+        threading.Thread(target=look)
+        for look in (lambda: site.page(f"sweep/{name}/index.html"), SweepWatch(site, name).news)
+    ]
+    with site.reading(name) as book:
+        assert book is not None
+        before = book.rows
         growing.grow()
-        for thread in threads:
-            thread.join(60)
-    finally:
-        sys.setswitchinterval(switch)
-    assert faults == [] and not any(thread.is_alive() for thread in threads)
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(0.2)
+        assert book.rows == before and all(other.is_alive() for other in others)
+    for other in others:
+        other.join(20)
+    assert len(book.rows) > len(before)
 
 
 def test_a_book_says_what_happened_to_its_cells(make_site: MakeSite, growing: Growing) -> None:
