@@ -22,7 +22,7 @@ class SweepStatus:
     """Where a sweep stands.
 
     Args:
-        sweep: Its name.
+        sweep: The name of its folder, by which every command knows it.
         purpose: What it measures.
         context: What it belongs to.
         stage: Whether it is over, and how; ``interrupted`` ones can be resumed.
@@ -80,7 +80,7 @@ def status_of(folder: Path, plan: Plan, follower: Follower) -> SweepStatus:
     state, pid = follower.state, holder_of(folder / LOCK_FILE)
     reused = sum(is_reused(cell, state) for cell in plan.cells)
     return SweepStatus(
-        sweep=plan.sweep,
+        sweep=folder.name,
         purpose=plan.purpose,
         context=plan.context,
         stage=_stage(state, pid),

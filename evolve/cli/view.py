@@ -48,9 +48,11 @@ def command(folder: Path | None, port: int, opens: bool, target: Path | None, ce
     if target is not None:
         from evolve.view.export import export_site
 
-        count = export_site(Site(workspace, live=False, cells=cells), target)
-        text = f"written: {target}/index.html, and {count - 1:,} more pages"
-        emit({"first_page": f"{target}/index.html", "pages": count}, text, as_json=as_json)
+        found = export_site(Site(workspace, live=False, cells=cells), target)
+        told = [f"cannot be shown: {path}: {why}" for path, why in found.faults.items()]
+        text = "\n".join([f"written: {target}/index.html, and {found.pages - 1:,} more pages", *told])
+        value = {"first_page": f"{target}/index.html", "pages": found.pages, "faults": dict(found.faults)}
+        emit(value, text, as_json=as_json)
         return
     _serve(Site(workspace, live=True, cells=True), port, opens=opens, as_json=as_json)
 

@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from evolve.errors import EnvironmentFault, EvolveError
+from evolve.view.linked import NAME
 from evolve.view.live import IndexWatch, SweepWatch, Watch
-from evolve.view.site import NAME, Site
+from evolve.view.site import Site, known
 
 HOST: Final = "127.0.0.1"
 POLL_S: Final = 0.5
@@ -86,7 +86,7 @@ def _page(site: Site, path: str) -> Response:
     try:
         page = site.page(path)
     except Exception as error:  # whatever lies on the disk, the server goes on
-        return Response(site.error_page("This cannot be shown", _known(error), depth), 500, HEADERS, "text/html")
+        return Response(site.error_page("This cannot be shown", known(error), depth), 500, HEADERS, "text/html")
     if page is None:
         return Response(site.error_page("Not found", None, depth), 404, HEADERS, "text/html")
     return Response(page, 200, HEADERS, "text/html")
@@ -106,15 +106,6 @@ async def _told(watch: Watch, poll_s: float) -> AsyncIterator[ServerSentEvent]:
             yield ServerSentEvent(data="", event="over")
             return
         await anyio.sleep(poll_s)
-
-
-def _known(error: Exception) -> EvolveError:
-    """Return any error as one that can be shown."""
-    if isinstance(error, EvolveError):
-        return error
-    if isinstance(error, OSError):
-        return EnvironmentFault(f"{error.filename or 'a file'}: {error.strerror}")
-    return EnvironmentFault(f"a fault of evolve itself: {type(error).__name__}: {error}", hint="please report it")
 
 
 class Viewer:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from evolve.bench.books import PLAN_FILE
-from evolve.errors import EvolveError, InputError
+from evolve.errors import EnvironmentFault, EvolveError, InputError
 from evolve.generation.state import STATE_FILE, open_generation
 from evolve.promote.difference import evidence_diff
 from evolve.promote.evidence import read_evidence
@@ -28,12 +28,12 @@ from evolve.report.page.write import rendered
 from evolve.view.compare_page import compare_values
 from evolve.view.generation_page import generation_facts, generation_tables
 from evolve.view.index_page import evidence_folders, generations_table, promotions_table, sweeps_table
+from evolve.view.linked import NAME
 from evolve.view.standing import Stamp, Standings, stamp_of
 from evolve.view.sweep_page import SweepBook, arms_of, cells_table, sweep_facts, voided_pages
 from evolve.workspace import Workspace
 
 MOST_BOOKS: Final = 4
-NAME: Final = r"(?!\.)[A-Za-z0-9._-]{1,200}"
 ROUTES: Final = (
     (re.compile(r"index\.html"), "_index"),
     (re.compile(rf"sweep/({NAME})/index\.html"), "_sweep"),
@@ -157,9 +157,9 @@ class Site:
             title=f"evolve: {self.workspace.root.name}",
             running=sum(one.pid is not None for one in found),
             sweeps=sweeps_table(found, damaged),
-            names=[one.sweep for one in found],
+            names=(names := [one.sweep for one in found if re.fullmatch(NAME, one.sweep)]),
             tables=[generations_table(self.workspace), promotions_table(self.workspace)],
-            compares=self.live and len(found) > 1,
+            compares=self.live and len(names) > 1,
         )
 
     def _sweep(self, name: str) -> bytes | None:
@@ -270,6 +270,15 @@ class Site:
         """Return the page of what cannot be shown."""
         lines = told(error) if error is not None else ["There is no such page."]
         return document("message.html.j2", self._around(depth), title=title, lines=lines)
+
+
+def known(error: Exception) -> EvolveError:
+    """Return any error as one that can be shown."""
+    if isinstance(error, EvolveError):
+        return error
+    if isinstance(error, OSError):
+        return EnvironmentFault(f"{error.filename or 'a file'}: {error.strerror}")
+    return EnvironmentFault(f"a fault of evolve itself: {type(error).__name__}: {error}", hint="please report it")
 
 
 def told(error: EvolveError) -> list[str]:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evolve.workspace import find_workspace
+from tests.builders import NO_FILES, put_no_file
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured, measured, measured_once
 from tests.report.reading import read_page
@@ -147,3 +148,12 @@ def test_cells_are_refused_where_nothing_of_them_is(measured: Measured, evolve: 
     shutil.rmtree(find_workspace(measured.root).sweeps)
     ran = evolve("report", str(measured.folder), "--html", "--cells")
     assert ran.code == 2 and "not on this machine" in ran.err and "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_nobody_waits_for_a_generation_that_is_no_file(workspace: Path, evolve: CommandLine, kind: str) -> None:
+    folder = workspace / "results/generations/g0001"
+    folder.mkdir(parents=True)
+    put_no_file(folder / "generation.json", kind)
+    ran = evolve("report", "g0001", "--json")
+    assert ran.code == 2 and "generation.json: not a file" in ran.err

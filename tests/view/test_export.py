@@ -17,7 +17,7 @@ from tests.view.conftest import MakeSite
 
 def test_every_page_is_a_file_and_nothing_in_it_needs_a_server(make_site: MakeSite, tmp_path: Path) -> None:
     site = make_site(live=False, cells=True)
-    count = export_site(site, tmp_path / "out")
+    count = export_site(site, tmp_path / "out").pages
     files = {path.relative_to(tmp_path / "out").as_posix(): path for path in tmp_path.joinpath("out").rglob("*.html")}
     assert set(files) == set(site.paths()) and count == len(files)
     for path in files.values():
@@ -39,20 +39,20 @@ def test_what_is_there_is_not_overwritten(make_site: MakeSite, tmp_path: Path, k
 
 def test_an_empty_folder_is_filled(make_site: MakeSite, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    assert export_site(make_site(live=False, cells=False), tmp_path / "out") > 1
+    assert export_site(make_site(live=False, cells=False), tmp_path / "out").pages > 1
     assert (tmp_path / "out/index.html").is_file()
 
 
 def test_nothing_half_written_stays(make_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = make_site(live=False, cells=False)
-    whole = site.page
+    write = Path.write_bytes
 
-    def full(path: str) -> bytes | None:
-        if path.startswith("sweep"):
-            raise OSError(28, "No space left on device", str(tmp_path))
-        return whole(path)
+    def full(path: Path, data: bytes) -> int:
+        if "sweep" in path.parts:
+            raise OSError(28, "No space left on device", str(path))
+        return write(path, data)
 
-    monkeypatch.setattr(site, "page", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(EnvironmentFault, match="No space left"):
         export_site(site, tmp_path / "out")
     assert not list(tmp_path.glob("*out*"))
@@ -82,3 +82,22 @@ def test_a_task_is_read_once_and_a_plan_never_again(
     cells = len(list(tmp_path.glob("out/sweep/*/cell/*.html")))
     sweeps = len(list(tmp_path.glob("out/sweep/*")))
     assert cells > 2 * sum(read.values()) and max(read.values()) <= sweeps
+
+
+@pytest.mark.parametrize("fault", ["link", "own"])
+def test_one_page_that_cannot_be_read_takes_no_other_with_it_and_is_told(
+    make_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    site = make_site(live=False, cells=False)
+    sweep = next(site.workspace.sweeps.glob("*/plan.json")).parent
+    if fault == "link":
+        (sweep / "journal.jsonl").unlink()
+        (sweep / "journal.jsonl").symlink_to("journal.jsonl")
+    else:
+        monkeypatch.setattr(site, "reading", lambda _: 1 / 0)
+    found = export_site(site, tmp_path / "out")
+    path = f"sweep/{sweep.name}/index.html"
+    assert path in found.faults
+    assert "This cannot be shown" in (tmp_path / "out" / path).read_text()
+    assert (tmp_path / "out/index.html").is_file()
+    assert ("symbolic links" if fault == "link" else "ZeroDivisionError") in found.faults[path]

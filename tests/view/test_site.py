@@ -273,3 +273,27 @@ def test_a_book_says_what_happened_to_its_cells(make_site: MakeSite, growing: Gr
     assert {cell.arm for cell in book.since(before)} == {second.arm}, "a warm-up is about no cell"
     assert len(book.since(before)) == sum(cell.arm == second.arm for cell in book.plan.cells)
     assert book.since(book.events) == []
+
+
+@pytest.mark.parametrize("name", ["a b", "<b>x", ".hidden", "x%2f..", "na\u00efve"])
+def test_a_folder_of_a_name_that_has_no_page_is_told_of_and_leads_nowhere(
+    make_site: MakeSite, growing: Growing, name: str
+) -> None:
+    site = make_site()
+    shutil.copytree(growing.folder, growing.folder.parent / name)
+    shutil.copytree(
+        new_generation(site.workspace.generations, Request(), None).folder, site.workspace.generations / f"g{name}"
+    )
+    page = read_page(site.page("index.html") or b"", leads=True)
+    texts = [found.text for found in page.all if found.name == "th"]
+    assert name in texts and f"g{name}" in texts
+    addresses = [found.attributes["href"] for found in page.all if found.name == "a"]
+    assert all(site.page(address) is not None for address in addresses if not address.startswith("#"))
+    assert name not in [found.text for found in page.all if found.name == "option"]
+
+
+def test_a_folder_that_was_renamed_is_known_by_its_name(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    growing.folder.rename(growing.folder.with_name("renamed"))
+    text = (site.page("index.html") or b"").decode()
+    assert 'href="sweep/renamed/index.html"' in text and growing.folder.name not in text.split("h-generations")[0]
