@@ -75,9 +75,16 @@ def _running(workspace: Workspace, seen: set[Path]) -> Path | None:
     from evolve.bench.books import LOCK_FILE, PLAN_FILE
     from evolve.files import holder_of
 
-    plans = sorted(workspace.sweeps.glob(f"*/{PLAN_FILE}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    plans = sorted(workspace.sweeps.glob(f"*/{PLAN_FILE}"), key=_written, reverse=True)
     folders = (path.parent for path in plans if path.parent not in seen)
     return next((folder for folder in folders if holder_of(folder / LOCK_FILE) is not None), None)
+
+
+def _written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # it is gone since it was listed
+        return 0
 
 
 def _generation_runs(workspace: Workspace) -> bool:

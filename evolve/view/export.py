@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -34,11 +35,14 @@ def export_site(site: Site, target: Path) -> Exported:
         EnvironmentFault: It cannot be written.
 
     """
+    target = Path(os.path.realpath(target))
+    if target == Path(os.path.realpath(".")):
+        raise InputError(f"{target}: the working folder", hint="give a new folder", code="exists")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already", hint="give a new folder", code="exists")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        waiting = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        waiting = Path(tempfile.mkdtemp(prefix=".evolve-view-", dir=target.parent))
         try:
             written = _write(site, waiting)
             waiting.chmod(0o755)

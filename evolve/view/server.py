@@ -127,6 +127,7 @@ class Viewer:
         hosts = frozenset(f"{name}:{self.port}" for name in (HOST, "localhost"))
         config = uvicorn.Config(
             application(site, self.token, hosts=hosts),
+            log_config=None,
             log_level="critical",
             access_log=False,
             server_header=False,

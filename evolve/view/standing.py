@@ -13,7 +13,6 @@ from evolve.bench.journal import JOURNAL_FILE
 from evolve.bench.status import SweepStatus, status_of
 from evolve.errors import EvolveError
 from evolve.files import holder_of
-from evolve.records.base import read_json
 from evolve.records.plan import Plan
 
 Stamp = tuple[int, int, int | None]
@@ -65,8 +64,9 @@ class Standings:
         if known is not None and known.stamp == stamp:
             return known.status
         followed = known.followed if known is not None else None
-        plan, follower = followed or (read_json(Plan, folder / PLAN_FILE), Follower(folder))
+        plan, follower = followed or (None, Follower(folder))
         follower.new_events()
+        plan = plan or follower.plan()
         status = status_of(folder, plan, follower)
         kept = (plan, follower) if status.stage == "running" else None
         self._known[folder.name] = _Known(stamp, status, kept)

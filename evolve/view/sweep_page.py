@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from evolve.bench.books import LOCK_FILE, PLAN_FILE, is_reused
+from evolve.bench.books import LOCK_FILE, is_reused
 from evolve.bench.follow import Follower
 from evolve.bench.measured import counted_rows
 from evolve.bench.status import SweepStatus, status_of
 from evolve.files import holder_of
-from evolve.records.base import read_json
+from evolve.records.event import Event
 from evolve.records.kinds import Role
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
@@ -52,13 +52,15 @@ class SweepBook:
         """Read a sweep.
 
         Raises:
-            EvidenceFault: Its journal is damaged.
+            EvidenceFault: Its journal is damaged, or began with another plan.
             InputError: Its plan or a row is invalid.
 
         """
-        book = cls(folder, read_json(Plan, folder / PLAN_FILE), Follower(folder), {})
-        book._follow()
-        plan, follower = book.plan, book.follower
+        follower = Follower(folder)
+        events = follower.new_events()
+        plan = follower.plan()
+        book = cls(folder, plan, follower, {})
+        book._touch(events)
         if any(cell.action == "reuse" for cell in plan.cells):
             rows = {(row.identity.task, row.identity.run, row.arm): row for row in counted_rows(folder)}
             for cell in plan.cells:
@@ -74,15 +76,15 @@ class SweepBook:
             EvidenceFault: The journal is damaged.
 
         """
-        self._follow()
+        self._touch(self.follower.new_events())
         self.reused = {
             index: row for index, row in self.reused.items() if is_reused(self._cells[index], self.follower.state)
         }
         for derived in ("_indices", "voids"):
             self.__dict__.pop(derived, None)
 
-    def _follow(self) -> None:
-        for event in self.follower.new_events():
+    def _touch(self, events: Iterable[Event]) -> None:
+        for event in events:
             touched: Iterable[int] = () if event.cell is None else (event.cell,)
             if event.event == "reuse-dropped" and event.arm is not None:
                 touched = (cell.index for cell in self.plan.cells if cell.arm == event.arm)

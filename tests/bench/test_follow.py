@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,13 @@ import pytest
 from evolve.bench.follow import Follower
 from evolve.bench.journal import JOURNAL_FILE, Journal, read_state
 from evolve.bench.measured import counted_rows
+from evolve.bench.retell import Retelling
+from evolve.bench.status import sweep_status
+from evolve.cli.progress import EventProgress
 from evolve.errors import EvidenceFault
+from evolve.records.plan import PLAN_FILE
 from tests.builders import NO_FILES, make_row, put_no_file
+from tests.scorecard.builders import arm_row, write_sweep
 
 
 def journal_of(folder: Path, events: int = 3) -> Journal:
@@ -90,3 +96,21 @@ def test_a_journal_that_is_no_file_is_told_and_nobody_waits_for_it(tmp_path: Pat
             read()
     with pytest.raises(EvidenceFault, match="cannot be read"):
         counted_rows(tmp_path)
+
+
+def test_a_plan_that_the_journal_did_not_begin_with_is_told(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, "s", [arm_row("incumbent", run=number) for number in range(2)])
+    plan = follower_of(folder).plan()
+    path = folder / PLAN_FILE
+    path.write_text(json.dumps(plan.json_value(), indent=2))
+    assert follower_of(folder).plan() == plan, "the same in other bytes"
+    path.write_bytes(plan.model_copy(update={"cells": plan.cells[:1]}).canonical())
+    for read in (follower_of(folder).plan, lambda: sweep_status(folder), lambda: Retelling(folder, EventProgress())):
+        with pytest.raises(EvidenceFault, match=r"plan\.json: not the plan that the journal began with"):
+            read()
+
+
+def follower_of(folder: Path) -> Follower:
+    follower = Follower(folder)
+    follower.new_events()
+    return follower

@@ -157,3 +157,14 @@ def test_nobody_waits_for_a_generation_that_is_no_file(workspace: Path, evolve: 
     put_no_file(folder / "generation.json", kind)
     ran = evolve("report", "g0001", "--json")
     assert ran.code == 2 and "generation.json: not a file" in ran.err
+
+
+def test_where_nothing_can_be_written_what_to_do_is_told(
+    measured: Measured, evolve: CommandLine, tmp_path: Path
+) -> None:
+    sweep = measured.evidence().promotion.sweep
+    ran = evolve("report", sweep, "--csv", "--output", "/proc/nowhere.csv")
+    assert ran.code == 1 and "/proc/nowhere.csv: cannot be written" in ran.err
+    assert "give another file with --output" in ran.err and "evolve resume" not in ran.err
+    ran = evolve("report", sweep, "--csv", "--output", "")
+    assert ran.code == 2 and "is a folder" in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -122,3 +123,28 @@ def wait_for(happened: object, seconds: float = 60) -> None:
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_sweep_that_is_gone_while_it_is_watched_is_told(growing: Growing, evolve: CommandLine) -> None:
+    def run() -> None:
+        with writer_lock(growing.folder / ".lock", "the test"):
+            started.set()
+            time.sleep(1)
+            shutil.rmtree(growing.folder)
+
+    started = threading.Event()
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait()
+    ran = evolve("watch", growing.folder.name)
+    thread.join()
+    assert ran.code == 1 and "journal.jsonl: gone while it was followed" in ran.err
+
+
+def test_a_sweep_that_is_gone_since_it_was_listed_is_passed_over(
+    growing: Growing, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda path, pattern: [*listed(path, pattern), path / "gone/plan.json"])
+    ran = evolve("watch")
+    assert ran.code == 2 and "nothing is running" in ran.err

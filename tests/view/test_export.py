@@ -34,7 +34,7 @@ def test_what_is_there_is_not_overwritten(make_site: MakeSite, tmp_path: Path, k
         (target / "mine").mkdir(parents=True)
     with pytest.raises(InputError, match="there is something already"):
         export_site(make_site(live=False), target)
-    assert target.exists() and not list(tmp_path.glob(".out-*"))
+    assert target.exists() and not list(tmp_path.glob(".evolve-*"))
 
 
 def test_an_empty_folder_is_filled(make_site: MakeSite, tmp_path: Path) -> None:
@@ -101,3 +101,23 @@ def test_one_page_that_cannot_be_read_takes_no_other_with_it_and_is_told(
     assert "This cannot be shown" in (tmp_path / "out" / path).read_text()
     assert (tmp_path / "out/index.html").is_file()
     assert ("symbolic links" if fault == "link" else "ZeroDivisionError") in found.faults[path]
+
+
+@pytest.mark.parametrize("name", ["link", "x" * 250, "<b> %41 \u00fc"])
+def test_a_folder_of_any_name_is_filled_through_a_link_as_well(make_site: MakeSite, tmp_path: Path, name: str) -> None:
+    if name == "link":
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to("real")
+    export_site(make_site(live=False, cells=False), tmp_path / name)
+    assert (tmp_path / name / "index.html").is_file()
+    assert (tmp_path / "link").is_symlink() == (name == "link")
+
+
+def test_the_folder_that_somebody_stands_in_is_not_replaced(
+    make_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(live=False, cells=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(InputError, match="the working folder"):
+        export_site(site, Path())
