@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,6 @@ def _serve(site: Site, port: int, *, opens: bool, as_json: bool) -> None:
         text = f"{HOST}:{port}: cannot be listened on: {error.strerror}"
         raise EnvironmentFault(text, hint="leave out --port for a free one", code="port") from error
     emit({"url": viewer.url}, viewer.url, as_json=as_json)
-    sys.stdout.flush()
     say("stop it with Ctrl-C", err=True)
     if opens:
         click.launch(viewer.url)
