@@ -163,7 +163,9 @@ class SweepBook:
 def sweep_facts(status: SweepStatus) -> tuple[Fact, ...]:
     """Return how far a sweep has come, one fact each."""
     stage = f"running, process {status.pid}" if status.pid is not None else status.stage
-    ended = () if status.why is None else (Fact("it stopped because", shown(status.why)),)
+    ended = [] if status.why is None else [Fact("it stopped because", shown(status.why))]
+    if status.stage == "interrupted":
+        ended.append(Fact("it goes on with", f"evolve resume {shown(status.sweep, 200)}"))
     return (
         Fact("it is", stage),
         *ended,
@@ -201,7 +203,7 @@ def _cell_row(book: SweepBook, cell: PlannedCell, under_way: str, *, opens: bool
     usage = row.usage if row is not None else None
     cost, took, turns = (None, None, None) if usage is None else (usage.cost_usd_micros, usage.session_ms, usage.turns)
     href = f"cell/{cell.index}.html" if opens and row is not None else ""
-    void = Cell(str(len(voids)), f"cell/{cell.index}-{voids[-1].attempt}.html" if opens else "") if voids else Cell("")
+    void = Cell(str(len(voids)), f"cell/{cell.index}-{voids[-1].attempt}.html" if opens else "") if voids else Cell("0")
     return (
         Cell(str(cell.index), href),
         *cells(shown(cell.identity.task, 200), cell.identity.run, shown(cell.arm, 100)),

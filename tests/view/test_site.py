@@ -297,3 +297,13 @@ def test_a_folder_that_was_renamed_is_known_by_its_name(make_site: MakeSite, gro
     growing.folder.rename(growing.folder.with_name("renamed"))
     text = (site.page("index.html") or b"").decode()
     assert 'href="sweep/renamed/index.html"' in text and growing.folder.name not in text.split("h-generations")[0]
+
+
+def test_an_interrupted_sweep_says_how_it_goes_on_and_no_void_attempt_is_told_as_none(
+    make_site: MakeSite, growing: Growing
+) -> None:
+    page = read_page(make_site().page(f"sweep/{growing.folder.name}/index.html") or b"", leads=True)
+    texts = [found.text for found in page.all if found.name in ("dt", "dd")]
+    assert texts[texts.index("it goes on with") + 1] == f"evolve resume {growing.folder.name}"
+    rows = [found for found in page.all if found.attributes.get("id", "").startswith("cells-") and found.name == "tr"]
+    assert {row.children[-1].text for row in rows} == {"0"}
