@@ -9,12 +9,13 @@ import pytest
 
 from evolve.bench.follow import Follower
 from evolve.bench.journal import JOURNAL_FILE, Journal, read_state
-from evolve.bench.measured import counted_rows
+from evolve.bench.measured import counted_rows, measured_rows, stream_rows
 from evolve.bench.retell import Retelling
 from evolve.bench.status import sweep_status
 from evolve.cli.progress import EventProgress
 from evolve.errors import EvidenceFault
 from evolve.records.plan import PLAN_FILE
+from evolve.records.row import Row
 from tests.builders import NO_FILES, make_row, put_no_file
 from tests.scorecard.builders import arm_row, write_sweep
 
@@ -114,3 +115,12 @@ def follower_of(folder: Path) -> Follower:
     follower = Follower(folder)
     follower.new_events()
     return follower
+
+
+def test_rows_are_read_without_their_digests_where_nobody_asks_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_sweep(tmp_path, "s", [arm_row("incumbent", run=number) for number in range(3)])
+    streamed = [row for _, row in stream_rows(folder)]
+    monkeypatch.setattr(Row, "digest", lambda _: pytest.fail("a digest takes as long as reading the row"))
+    assert counted_rows(folder) == measured_rows(folder) == streamed and len(streamed) == 3
