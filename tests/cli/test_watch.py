@@ -18,6 +18,7 @@ from evolve.bench.follow import Follower
 from evolve.bench.retell import Retelling
 from evolve.cli.progress import EventProgress
 from evolve.files import writer_lock
+from evolve.generation.state import GENERATION_LOCK
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
@@ -148,3 +149,24 @@ def test_a_sweep_that_is_gone_since_it_was_listed_is_passed_over(
     monkeypatch.setattr(Path, "glob", lambda path, pattern: [*listed(path, pattern), path / "gone/plan.json"])
     ran = evolve("watch")
     assert ran.code == 2 and "nothing is running" in ran.err
+
+
+def test_a_generation_without_a_sweep_is_waited_for_and_its_end_is_told(growing: Growing, evolve: CommandLine) -> None:
+    locks = find_workspace(growing.folder).locks
+
+    def run() -> None:
+        with writer_lock(locks / GENERATION_LOCK, "the test"):
+            started.set()
+            time.sleep(1)
+
+    started = threading.Event()
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait()
+    ran = evolve("watch")
+    thread.join()
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "a generation runs, and no sweep of it; the next one is waited for",
+        "the generation does not run any more; evolve status shows how it stands",
+    ]
