@@ -99,12 +99,14 @@ class SweepWatch:
             return self._news(book, standing)
 
     def _news(self, book: SweepBook, standing: tuple[int, bool]) -> Parts:
-        status = book.status
-        self._stage = status.stage
-        parts = {
-            "panel": str(self._macros.panel(sweep_facts(status))),
-            "arms-box": str(self._macros.linked(arms_of(book))),
-        }
+        if book.told is None or book.told[0] != standing:  # however many look, it is made once
+            status = book.status
+            parts = {
+                "panel": str(self._macros.panel(sweep_facts(status))),
+                "arms-box": str(self._macros.linked(arms_of(book))),
+            }
+            book.told = standing, status.stage, parts
+        _, self._stage, parts = book.told
         news = _changed(self._seen, parts) | dict(self._rows(book, standing[1]))
         self._known, self._events = standing, book.events
         return news

@@ -38,6 +38,8 @@ class SweepBook:
         follower: What its journal says.
         reused: The rows that it reuses, by cell.
         touched: How many events there were before the last that was about a cell, by cell.
+        told: What who follows it was told last: how many events there were and whether it ran, its stage, and parts
+            of its page.
 
     """
 
@@ -46,6 +48,7 @@ class SweepBook:
     follower: Follower
     reused: dict[int, Row]
     touched: dict[int, int] = field(default_factory=dict)
+    told: tuple[tuple[int, bool], str, dict[str, str]] | None = None
 
     @classmethod
     def open(cls, folder: Path) -> SweepBook:

@@ -17,9 +17,10 @@ from evolve.files import writer_lock
 from evolve.generation.state import new_generation
 from evolve.records.generation import Request
 from evolve.view import live
+from evolve.view.linked import LinkedTable
 from evolve.view.live import IndexWatch, SweepWatch, Watch
 from evolve.view.standing import Standings
-from evolve.view.sweep_page import SweepBook
+from evolve.view.sweep_page import SweepBook, arms_of
 from tests.promote.conftest import Measured
 from tests.report.reading import Reader, named, read_page
 from tests.view.conftest import Growing, MakeSite
@@ -307,3 +308,21 @@ def test_an_interrupted_sweep_says_how_it_goes_on_and_no_void_attempt_is_told_as
     assert texts[texts.index("it goes on with") + 1] == f"evolve resume {growing.folder.name}"
     rows = [found for found in page.all if found.attributes.get("id", "").startswith("cells-") and found.name == "tr"]
     assert {row.children[-1].text for row in rows} == {"0"}
+
+
+def test_what_is_told_to_many_is_made_once(
+    make_site: MakeSite, growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site()
+    watches = [SweepWatch(site, growing.folder.name) for _ in range(5)]
+    made: list[object] = []
+
+    def counted(book: SweepBook) -> LinkedTable:
+        made.append(book)
+        return arms_of(book)
+
+    monkeypatch.setattr(live, "arms_of", counted)
+    for expected in (1, 2):
+        told = [watch.news() for watch in watches]
+        assert all(one == told[0] and "arms-box" in one for one in told) and len(made) == expected
+        growing.grow(4)
