@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from evolve.errors import EnvironmentFault, InputError
-from evolve.hostile import read_below
+from evolve.hostile import open_file, read_below
 
 TREE_FRAME = b"evolve-tree-v1\0"
 MAX_EXACT = 2**53 - 1
@@ -83,8 +83,13 @@ def sha256_json(value: object) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Return the SHA-256 of a file's content, read in blocks."""
-    with path.open("rb") as file:
+    """Return the SHA-256 of a file's content, read in blocks.
+
+    Raises:
+        OSError: It cannot be read, or is no regular file.
+
+    """
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

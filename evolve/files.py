@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from evolve.errors import BusyError, EnvironmentFault, InputError
+from evolve.hostile import open_file
 
 MAX_PATH_CHARS = 1024
 MAX_NAME_BYTES = 255
 STALE_S = 24 * 3600
+MAX_PID_BYTES = 64
 
 
 def fsync_folder(folder: Path) -> None:
@@ -205,6 +207,8 @@ def holder_of(lock: Path) -> int | None:
     """Return the process that holds the lock of a writer; ``None`` when none that is alive does."""
     try:
         pid = int(_holder_of(lock.with_suffix(".pid")))
+        if pid <= 0:  # which would mean whole groups of processes
+            return None
         os.kill(pid, 0)
     except (ValueError, ProcessLookupError, OverflowError):
         return None
@@ -215,6 +219,7 @@ def holder_of(lock: Path) -> int | None:
 
 def _holder_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip() or "unknown"
-    except OSError:
+        with open_file(path) as file:
+            return file.read(MAX_PID_BYTES).decode("ascii").strip() or "unknown"
+    except (OSError, ValueError):
         return "unknown"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import shutil
 import stat
@@ -45,6 +47,23 @@ def read_below(root: Path, relative: str, max_bytes: int) -> bytes | None:
             return file.read(max_bytes)
     except (OSError, ValueError):
         return None
+
+
+def open_file(path: Path) -> io.BufferedReader:
+    """Open a file to be read, if it is one: a pipe would wait for a writer for ever, and a device has no end.
+
+    Raises:
+        OSError: It cannot be opened, or is no regular file.
+
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a file", str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def files_below(root: Path, suffix: str) -> Iterator[str]:

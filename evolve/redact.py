@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 MARK = "[redacted]"
 MIN_SECRET_CHARS = 8
@@ -33,12 +34,15 @@ def register_secret(value: str) -> None:
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of an environment that are named like secrets, longest first."""
-    values = {
-        value
-        for name, value in environment.items()
-        if _SECRET_NAME.search(name) and not _NOT_SECRET_NAME.search(name) and len(value) >= MIN_SECRET_CHARS
-    }
-    return tuple(sorted(values, key=lambda value: (-len(value), value)))
+    values = {environment.get(name, "") for name in environment if _is_of_a_secret(name)}
+    long = (value for value in values if len(value) >= MIN_SECRET_CHARS)
+    return tuple(sorted(long, key=lambda value: (-len(value), value)))
+
+
+@lru_cache(maxsize=4096)
+def _is_of_a_secret(name: str) -> bool:
+    """Whether a variable is named like a secret; text is redacted line by line, and names hardly ever change."""
+    return _SECRET_NAME.search(name) is not None and _NOT_SECRET_NAME.search(name) is None
 
 
 def redact(text: str, environment: Mapping[str, str] | None = None) -> str:

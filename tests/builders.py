@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,20 @@ from evolve.snapshot import FileEntry, Snapshot
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 RULE = "Reply with the one word that was asked for."
+
+
+NO_FILES = ("pipe", "folder", "device")
+"""What may stand where a file should, and must be neither waited for nor read without end."""
+
+
+def put_no_file(path: Path, kind: str) -> None:
+    """Put something in the place of a file that is none."""
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
 
 
 def digest_of(text: object) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evolve.digest import foreign_tree_digest, tree_digest
+from evolve.digest import foreign_tree_digest, sha256_file, tree_digest
 from evolve.errors import InputError
-from evolve.hostile import as_count, files_below, read_below, remove_tree, write_fresh
-from tests.builders import write_files
+from evolve.hostile import as_count, files_below, open_file, read_below, remove_tree, write_fresh
+from tests.builders import NO_FILES, put_no_file, write_files
 
 
 def test_only_regular_files_are_read_and_no_link_is_followed(tmp_path: Path) -> None:
@@ -100,3 +100,19 @@ def test_what_nobody_can_have_counted_is_no_count(value: object) -> None:
 @pytest.mark.parametrize("value", [0, 1, 10**12])
 def test_what_can_have_been_counted_is(value: int) -> None:
     assert as_count(value) == value
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_what_is_no_file_is_refused_where_a_file_is_read(tmp_path: Path, kind: str) -> None:
+    put_no_file(tmp_path / "x", kind)
+    with pytest.raises(OSError, match="not a file"):
+        open_file(tmp_path / "x")
+    with pytest.raises(OSError, match="not a file"):
+        sha256_file(tmp_path / "x")
+
+
+def test_a_file_is_opened_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"yes")
+    (tmp_path / "link").symlink_to("x")
+    with open_file(tmp_path / "link") as file:
+        assert file.read() == b"yes"

@@ -12,6 +12,7 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any
 
+from evolve.hostile import open_file
 from evolve.sandbox.box import WORK
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -183,7 +184,7 @@ def objects_of(path: Path) -> Iterator[dict[str, Any] | None]:
         OSError: The file cannot be read.
 
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         for line in _lines(iter(lambda: file.readline(MAX_LINE_BYTES), b"")):
             if line is None or line.strip():
                 yield None if line is None else _object(line)

@@ -17,10 +17,10 @@ from evolve.errors import EvidenceFault, EvolveError
 from evolve.files import write_atomic
 from evolve.records.cell_spec import CellSpec
 from evolve.records.kinds import KIND_FACTS
+from evolve.records.plan import PLAN_FILE as PLAN_FILE
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 
-PLAN_FILE = "plan.json"
 LOCK_FILE = ".lock"
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE, SweepState, parse_event
+from evolve.bench.journal import JOURNAL_FILE, SweepState, opened, parse_event
+from evolve.digest import sha256_bytes
 from evolve.errors import EvidenceFault
+from evolve.hostile import open_file
+from evolve.records.base import read_json
 from evolve.records.event import Event
+from evolve.records.plan import PLAN_FILE, Plan
 
 
 class Follower:
@@ -28,12 +34,7 @@ class Follower:
             EvidenceFault: A line is damaged, or the journal is another than the one that was followed.
 
         """
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                lines = file.readlines()
-        except FileNotFoundError:
-            return []
+        lines = self._new_lines()
         found = []
         for line in lines:
             if not line.endswith(b"\n"):
@@ -47,3 +48,36 @@ class Follower:
             self.last = event
             found.append(event)
         return found
+
+    def plan(self) -> Plan:
+        """Read the plan of the sweep, as far as its journal was followed.
+
+        Raises:
+            EvidenceFault: It is another than the one that the journal began with.
+            InputError: It is gone or invalid.
+
+        """
+        path = self._path.with_name(PLAN_FILE)
+        plan, began_with = read_json(Plan, path), self.state.plan_sha256
+        if began_with is not None and not self._is_plan(path, began_with) and plan.digest() != began_with:
+            raise EvidenceFault(f"{path}: not the plan that the journal began with", code="plan-changed")
+        return plan
+
+    def _is_plan(self, path: Path, digest: str) -> bool:
+        """Whether a file holds the plan of a digest as it was written, which is seen quicker than by the plan."""
+        with contextlib.suppress(OSError), open_file(path) as file:
+            return sha256_bytes(file.read().rstrip(b"\n")) == digest
+        return False
+
+    def _new_lines(self) -> list[bytes]:
+        try:
+            with opened(self._path) as file:
+                if file.seek(0, os.SEEK_END) < self._offset:
+                    text = f"{self._path}: shorter than it was: it is another than the one that was followed"
+                    raise EvidenceFault(text, code="broken-journal")
+                file.seek(self._offset)
+                return file.readlines()
+        except FileNotFoundError:
+            if self._offset:
+                raise EvidenceFault(f"{self._path}: gone while it was followed", code="broken-journal") from None
+            return []

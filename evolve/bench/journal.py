@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 from evolve.digest import sha256_bytes
 from evolve.errors import EnvironmentFault, EvidenceFault, EvolveError
 from evolve.files import fsync_folder
+from evolve.hostile import open_file
 from evolve.interrupts import held_back
 from evolve.records.base import parse_json
 from evolve.records.event import Event
@@ -205,7 +207,7 @@ def _read(path: Path) -> Iterator[tuple[Event | None, int]]:
     """
     if not path.exists():
         return
-    with path.open("rb") as file:
+    with opened(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 yield None, len(line)
@@ -214,6 +216,22 @@ def _read(path: Path) -> Iterator[tuple[Event | None, int]]:
             if event.seq != number - 1:
                 raise EvidenceFault(f"{path}:{number}: the sequence number is wrong", code="broken-journal")
             yield event, 0
+
+
+def opened(path: Path) -> io.BufferedReader:
+    """Open a journal to be read.
+
+    Raises:
+        EvidenceFault: It is there and cannot be read, or is no file.
+        FileNotFoundError: It is not there.
+
+    """
+    try:
+        return open_file(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise EvidenceFault(f"{path}: cannot be read: {error.strerror}", code="broken-journal") from error
 
 
 def parse_event(line: bytes, where: str) -> Event:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evolve.bench.journal import JOURNAL_FILE, parse_event, read_state
+from evolve.bench.journal import JOURNAL_FILE, opened, parse_event, read_state
 from evolve.digest import sha256_bytes, sha256_file
+from evolve.hostile import open_file
 from evolve.records.base import parse_json, read_jsonl
 from evolve.records.event import Event
 from evolve.records.row import Row
@@ -17,7 +18,7 @@ TAIL_BYTES = 64 * 1024
 
 
 def _last_event(path: Path) -> Event | None:
-    with path.open("rb") as file:
+    with opened(path) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
         lines = file.read().split(b"\n")
     if len(lines) < 2 or lines[-1]:
@@ -36,19 +37,27 @@ def stream_rows(sweep: Path) -> Iterator[tuple[str, Row]]:
         InputError: A row is invalid.
 
     """
+    rows = _vouched_rows(sweep)
+    if rows is None:
+        yield from ((row.digest(), row) for row in _settled(sweep))
+        return
+    with open_file(rows) as file:
+        for number, line in enumerate(file, start=1):
+            bare = line.rstrip(b"\n")
+            yield sha256_bytes(bare), parse_json(Row, bare, f"{rows}:{number}")
+
+
+def _vouched_rows(sweep: Path) -> Path | None:
+    """Return the file of rows of a sweep that came to its end, if its journal vouches for it."""
     journal, rows = sweep / JOURNAL_FILE, sweep / ROWS_FILE
-    if not journal.exists():
-        return
-    last = _last_event(journal)
+    last = _last_event(journal) if journal.exists() else None
     whole = last is not None and last.cell is None  # a sweep that ended early has settled rows that did not count
-    if whole and last and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256:
-        with rows.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                bare = line.rstrip(b"\n")
-                yield sha256_bytes(bare), parse_json(Row, bare, f"{rows}:{number}")
-        return
-    for row in read_state(journal).settled.values():
-        yield row.digest(), row
+    vouched = whole and last and last.rows_sha256 and rows.exists() and sha256_file(rows) == last.rows_sha256
+    return rows if vouched else None
+
+
+def _settled(sweep: Path) -> Iterable[Row]:
+    return read_state(sweep / JOURNAL_FILE).settled.values()
 
 
 def counted_rows(sweep: Path) -> list[Row]:
@@ -68,4 +77,5 @@ def counted_rows(sweep: Path) -> list[Row]:
 
 def measured_rows(sweep: Path) -> list[Row]:
     """Return the rows that a sweep settled itself or reused; raises as :func:`stream_rows` does."""
-    return [row for _, row in stream_rows(sweep)]
+    rows = _vouched_rows(sweep)
+    return list(_settled(sweep) if rows is None else read_jsonl(Row, rows))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evolve.bench.books import PLAN_FILE, is_reused
+from evolve.bench.books import is_reused
 from evolve.bench.follow import Follower
 from evolve.bench.progress import Progress
 from evolve.bench.reuse import stored_reply, stored_transcript
-from evolve.records.base import read_json
 from evolve.records.cell_spec import CellSpec
 from evolve.records.event import Event
-from evolve.records.plan import Plan
 from evolve.records.row import Row
 
 
@@ -24,19 +22,18 @@ class Retelling:
 
     Raises:
         InputError: Its plan is gone or invalid.
-        EvidenceFault: Its journal is damaged.
+        EvidenceFault: Its journal is damaged, or began with another plan.
 
     """
 
     def __init__(self, folder: Path, progress: Progress) -> None:
         self.folder = folder
-        self.plan = read_json(Plan, folder / PLAN_FILE)
-        self.earlier: tuple[Event, ...] = ()
         self._progress = progress
         self._follower = Follower(folder)
-        self._cells = {cell.index: cell for cell in self.plan.cells}
         self._specs: dict[int, CellSpec] = {}
         self.earlier = tuple(self._follower.new_events())
+        self.plan = self._follower.plan()
+        self._cells = {cell.index: cell for cell in self.plan.cells}
         state = self._follower.state
         self.reused = {cell.index for cell in self.plan.cells if is_reused(cell, state)}
 

@@ -7,11 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from evolve.bench.books import LOCK_FILE, PLAN_FILE, is_reused
+from evolve.bench.books import LOCK_FILE, is_reused
 from evolve.bench.follow import Follower
 from evolve.bench.journal import SweepState
 from evolve.files import holder_of
-from evolve.records.base import read_json
 from evolve.records.plan import Plan
 
 Stage = Literal["running", "interrupted", "finished", "stopped"]
@@ -22,7 +21,7 @@ class SweepStatus:
     """Where a sweep stands.
 
     Args:
-        sweep: Its name.
+        sweep: The name of its folder, by which every command knows it.
         purpose: What it measures.
         context: What it belongs to.
         stage: Whether it is over, and how; ``interrupted`` ones can be resumed.
@@ -67,12 +66,12 @@ def sweep_status(folder: Path) -> SweepStatus:
 
     Raises:
         InputError: Its plan is gone or invalid.
-        EvidenceFault: Its journal is damaged.
+        EvidenceFault: Its journal is damaged, or began with another plan.
 
     """
     follower = Follower(folder)
     follower.new_events()
-    return status_of(folder, read_json(Plan, folder / PLAN_FILE), follower)
+    return status_of(folder, follower.plan(), follower)
 
 
 def status_of(folder: Path, plan: Plan, follower: Follower) -> SweepStatus:
@@ -80,7 +79,7 @@ def status_of(folder: Path, plan: Plan, follower: Follower) -> SweepStatus:
     state, pid = follower.state, holder_of(folder / LOCK_FILE)
     reused = sum(is_reused(cell, state) for cell in plan.cells)
     return SweepStatus(
-        sweep=plan.sweep,
+        sweep=folder.name,
         purpose=plan.purpose,
         context=plan.context,
         stage=_stage(state, pid),

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from evolve.errors import EvolveError
+from evolve.errors import EnvironmentFault, EvolveError, InputError
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -44,9 +44,15 @@ def emit_bytes(data: bytes, output: Path | None) -> None:
 
     if output is None:
         click.echo(data, nl=False)
-    else:
+        return
+    if output.is_dir():
+        raise InputError(f"--output: {output} is a folder", hint="give a file", code="usage")
+    try:
         write_atomic(output, data)
-        say(f"written: {output}", err=True)
+    except EnvironmentFault as error:
+        hint = "free some space, or give another file with --output"
+        raise EnvironmentFault(error.message, hint=hint, code=error.code) from error
+    say(f"written: {output}", err=True)
 
 
 def emit_event(event: str, **fields: Any) -> None:

@@ -114,12 +114,15 @@ def _markdown(workspace: Workspace, source: Source) -> str:
 
 
 def _json(source: Source) -> str:
+    from evolve.generation.state import STATE_FILE
+    from evolve.records.base import read_text
+
     kind, folder = source.kind, source.folder
     if kind == "sweep":
         return _sweep_json(folder)
     if kind == "promotion":
         return _promotion_json(folder)
-    return (folder / "generation.json").read_text(encoding="utf-8")
+    return read_text(folder / STATE_FILE)
 
 
 def _promotion_json(folder: Path) -> str:

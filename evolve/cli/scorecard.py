@@ -52,7 +52,10 @@ def command(
 
         emit_bytes(scorecard_csv(scorecard), output)
         return
-    text = _json(scorecard) if as_json else _text(scorecard, by_task=by_task, cells=cells, as_md=as_md)
+    if as_json:
+        emit_bytes(_json(scorecard), output)
+        return
+    text = _text(scorecard, by_task=by_task, cells=cells, as_md=as_md)
     if output is not None:
         from evolve.cli.output import plain
 
@@ -114,12 +117,12 @@ def _no_transcripts(workspace: Workspace, source: Source) -> InputError:
     )
 
 
-def _json(scorecard: Scorecard) -> str:
-    import json
+def _json(scorecard: Scorecard) -> bytes:
+    from evolve.cli.output import plain
+    from evolve.scorecard.files import scorecard_json_pieces
 
-    from evolve.scorecard.files import scorecard_json
-
-    return json.dumps(scorecard_json(scorecard), indent=2, ensure_ascii=False, sort_keys=True)
+    pieces = (plain(piece).encode("utf-8", errors="replace") for piece in scorecard_json_pieces(scorecard))
+    return b"".join((*pieces, b"\n"))
 
 
 def _text(scorecard: Scorecard, *, by_task: bool, cells: bool, as_md: bool) -> str:

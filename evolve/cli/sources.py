@@ -44,7 +44,8 @@ def found(workspace: Workspace, what: str | None) -> Source:
         return Source("sweep", workspace.sweeps / name)
     folder = evidence_of(workspace, what)
     if folder is None:
-        raise InputError(f"{what}: no generation, sweep or promotion", hint="evolve report --help", code="not-found")
+        hint = "evolve status --all lists sweeps, and evolve view shows all that there is"
+        raise InputError(f"{what}: no generation, sweep or promotion", hint=hint, code="not-found")
     return Source("promotion", folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,9 +47,11 @@ def command(folder: Path | None, port: int, opens: bool, target: Path | None, ce
     if target is not None:
         from evolve.view.export import export_site
 
-        count = export_site(Site(workspace, live=False, cells=cells), target)
-        text = f"written: {target}/index.html, and {count - 1:,} more pages"
-        emit({"first_page": f"{target}/index.html", "pages": count}, text, as_json=as_json)
+        found = export_site(Site(workspace, live=False, cells=cells), target)
+        told = [f"cannot be shown: {path}: {why}" for path, why in found.faults.items()]
+        text = "\n".join([f"written: {target}/index.html, and {found.pages - 1:,} more pages", *told])
+        value = {"first_page": f"{target}/index.html", "pages": found.pages, "faults": dict(found.faults)}
+        emit(value, text, as_json=as_json)
         return
     _serve(Site(workspace, live=True, cells=True), port, opens=opens, as_json=as_json)
 
@@ -64,7 +65,6 @@ def _serve(site: Site, port: int, *, opens: bool, as_json: bool) -> None:
         text = f"{HOST}:{port}: cannot be listened on: {error.strerror}"
         raise EnvironmentFault(text, hint="leave out --port for a free one", code="port") from error
     emit({"url": viewer.url}, viewer.url, as_json=as_json)
-    sys.stdout.flush()
     say("stop it with Ctrl-C", err=True)
     if opens:
         click.launch(viewer.url)

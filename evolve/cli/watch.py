@@ -54,9 +54,13 @@ def _folder(workspace: Workspace, name: str) -> Path:
 
 def _watch_what_runs(workspace: Workspace, *, as_json: bool) -> None:
     """Watch whatever runs, one sweep after the other while a generation goes on."""
-    folder = _running(workspace, set())
-    if folder is None and not _generation_runs(workspace):
+    from evolve.cli.progress import progress_for
+
+    folder, generation = _running(workspace, set()), _generation_runs(workspace)
+    if folder is None and not generation:
         raise InputError("nothing is running", hint="evolve status shows what there is", code="nothing-runs")
+    if folder is None:
+        progress_for(as_json=as_json).note("a generation runs, and no sweep of it; the next one is waited for")
     seen: set[Path] = set()
     last = time.monotonic()
     while _generation_runs(workspace) or time.monotonic() < last + BETWEEN_SWEEPS_S:
@@ -68,6 +72,8 @@ def _watch_what_runs(workspace: Workspace, *, as_json: bool) -> None:
         if not _watch(folder, as_json=as_json):
             return
         last = time.monotonic()
+    if generation:
+        progress_for(as_json=as_json).note("the generation does not run any more; evolve status shows how it stands")
 
 
 def _running(workspace: Workspace, seen: set[Path]) -> Path | None:
@@ -75,9 +81,16 @@ def _running(workspace: Workspace, seen: set[Path]) -> Path | None:
     from evolve.bench.books import LOCK_FILE, PLAN_FILE
     from evolve.files import holder_of
 
-    plans = sorted(workspace.sweeps.glob(f"*/{PLAN_FILE}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    plans = sorted(workspace.sweeps.glob(f"*/{PLAN_FILE}"), key=_written, reverse=True)
     folders = (path.parent for path in plans if path.parent not in seen)
     return next((folder for folder in folders if holder_of(folder / LOCK_FILE) is not None), None)
+
+
+def _written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # it is gone since it was listed
+        return 0
 
 
 def _generation_runs(workspace: Workspace) -> bool:

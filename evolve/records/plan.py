@@ -13,6 +13,7 @@ from evolve.records.policy import CachePolicy
 from evolve.records.row import CellIdentity
 
 PLAN_SCHEMA: Final = "evolve/plan@1"
+PLAN_FILE: Final = "plan.json"
 
 Action = Literal["fresh", "reuse", "canary"]
 Purpose = Literal["baseline", "train", "selection", "sealed"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from dataclasses import asdict
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from evolve.compare.scorecards import COMPLETE, ROUND, RUN, TASK
@@ -35,9 +36,15 @@ def scorecard_csv(scorecard: Scorecard) -> bytes:
     return text.getvalue().encode("utf-8")
 
 
-def scorecard_json(scorecard: Scorecard) -> dict[str, Any]:
-    """Return the cards and what they say together, for programs."""
-    several = _several(scorecard)
+def scorecard_json(scorecard: Scorecard, *, several: bool | None = None) -> dict[str, Any]:
+    """Return the cards and what they say together, for programs.
+
+    Args:
+        scorecard: The cards and their summaries.
+        several: Whether rounds are named with their sweeps; by default where there are several.
+
+    """
+    several = _several(scorecard) if several is None else several
     return {
         "metrics": {one.name: {"unit": one.unit, "kind": one.kind, "says": one.says} for one in METRICS.values()},
         "incomplete_reasons": {flag.value: says for flag, says in FLAG_SAYS.items()},
@@ -45,6 +52,24 @@ def scorecard_json(scorecard: Scorecard) -> dict[str, Any]:
         "cells": [_card_value(card, several=several) for card in scorecard.cards],
         "summaries": [_summary_value(one, several=several) for one in scorecard.summaries],
     }
+
+
+def scorecard_json_pieces(scorecard: Scorecard) -> Iterator[str]:
+    """Yield what :func:`scorecard_json` returns as a JSON text, a card in memory at a time: there may be thousands."""
+    several = _several(scorecard)
+    cells = (_card_value(card, several=several) for card in scorecard.cards)
+    yield '{\n  "cells": ['  # the first of all names in their order
+    between = "\n    "
+    for cell in cells:
+        yield between + _dumped(cell).replace("\n", "\n    ")
+        between = ",\n    "
+    yield ("\n  ]" if scorecard.cards else "]") + ",\n"
+    yield _dumped(scorecard_json(replace(scorecard, cards=()), several=several), without="cells").removeprefix("{\n")
+
+
+def _dumped(value: dict[str, Any], without: str | None = None) -> str:
+    left = {name: each for name, each in value.items() if name != without}
+    return json.dumps(left, indent=2, ensure_ascii=False, sort_keys=True)
 
 
 def _several(scorecard: Scorecard) -> bool:

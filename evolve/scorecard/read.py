@@ -12,6 +12,7 @@ from evolve.bench.journal import JOURNAL_FILE, stream_events
 from evolve.bench.measured import counted_rows
 from evolve.bench.reuse import stored_reply
 from evolve.digest import sha256_bytes
+from evolve.hostile import open_file
 from evolve.propose.diagnostics.of_row import transcript_of
 from evolve.records.base import read_json
 from evolve.records.plan import Plan, PlannedCell
@@ -81,7 +82,7 @@ def _reply(folder: Path, row: Row) -> str | None:
     if row.reply_sha256 is None:
         return ""
     try:
-        with stored_reply(folder, row.reply_sha256).open("rb") as file:
+        with open_file(stored_reply(folder, row.reply_sha256)) as file:
             data = file.read(MAX_REPLY_BYTES + 1)
     except OSError:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from evolve.records.generation import Generation
 from evolve.records.promotion import Promotion
 from evolve.report.markdown import money
 from evolve.report.page.visible import shown
-from evolve.view.linked import Cell, LinkedTable, cells, count
+from evolve.view.linked import NAME, Cell, LinkedTable, cells, count, named
 from evolve.workspace import Workspace
 
 SWEEPS = ("sweep", "is", "measures", "cells done", "resolved", "void attempts", "spent, at the most", "last event")
@@ -31,7 +32,7 @@ def sweeps_table(found: Iterable[SweepStatus], damaged: Mapping[str, str]) -> Li
 
 def _sweep(one: SweepStatus) -> tuple[Cell, ...]:
     return (
-        Cell(shown(one.sweep, 200), f"sweep/{one.sweep}/index.html"),
+        named(one.sweep, "sweep/{}/index.html"),
         Cell("running" if one.pid is not None else one.stage, "", "running" if one.pid is not None else ""),
         *cells(
             f"{one.purpose}, for {shown(one.context, 100)}",
@@ -46,24 +47,24 @@ def _sweep(one: SweepStatus) -> tuple[Cell, ...]:
 
 def generations_table(workspace: Workspace) -> LinkedTable:
     """Return every generation, the newest first."""
-    rows = tuple(_generation(one) for one in _generations(workspace))
+    rows = tuple(_generation(name, one) for name, one in _generations(workspace))
     return LinkedTable("generations", f"{count(len(rows), 'generation')}, the newest first.", GENERATIONS, rows)
 
 
-def _generations(workspace: Workspace) -> Iterator[Generation | tuple[str, str]]:
+def _generations(workspace: Workspace) -> Iterator[tuple[str, Generation | str]]:
     for path in sorted(workspace.generations.glob(f"g*/{STATE_FILE}"), reverse=True):
         try:
-            yield open_generation(path.parent).record
+            yield path.parent.name, open_generation(path.parent).record
         except EvolveError as error:
             yield path.parent.name, error.message
 
 
-def _generation(one: Generation | tuple[str, str]) -> tuple[Cell, ...]:
-    if isinstance(one, tuple):
-        return cells(shown(one[0], 100), "", "damaged", shown(one[1]), "")
+def _generation(name: str, one: Generation | str) -> tuple[Cell, ...]:
+    if isinstance(one, str):
+        return cells(shown(name, 100), "", "damaged", shown(one), "")
     outcome = "unfinished" if one.finished_at is None else _words(one.outcome)
     return (
-        Cell(one.id, f"generation/{one.id}.html"),
+        named(name, "generation/{}.html", 100),
         *cells(one.skill or "", outcome, shown(one.summary), f"{one.started_at:%Y-%m-%d %H:%M} UTC"),
     )
 
@@ -81,6 +82,11 @@ def evidence_folders(workspace: Workspace) -> list[Path]:
     return sorted(path.parent for path in workspace.promotion.glob("*/*/promotion.json"))
 
 
+def is_named(folder: Path) -> bool:
+    """Whether evidence can have a page, by the names of its folders."""
+    return all(re.fullmatch(NAME, name) for name in (folder.parent.name, folder.name))
+
+
 def _promotions(workspace: Workspace) -> Iterator[tuple[str, tuple[Cell, ...], object]]:
     for folder in evidence_folders(workspace):
         name = f"{folder.parent.name}/{folder.name}"
@@ -92,7 +98,7 @@ def _promotions(workspace: Workspace) -> Iterator[tuple[str, tuple[Cell, ...], o
             continue
         measured = f"{promotion.generated_at:%Y-%m-%d %H:%M} UTC"
         row = (
-            Cell(folder.name, f"promotion/{name}.html"),
+            Cell(shown(folder.name, 100), f"promotion/{name}.html" if is_named(folder) else ""),
             *cells(promotion.skill, _words(promotion.decision.outcome), deciding(promotion), measured),
         )
         yield name, row, measured

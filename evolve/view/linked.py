@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
+
+from evolve.report.page.visible import shown
+
+NAME: Final = r"(?!\.)[A-Za-z0-9._-]{1,200}"
+"""What a folder may be called for something of it to have a page."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,18 @@ class LinkedTable:
     def row_name(self, row: tuple[Cell, ...]) -> str:
         """Return the name of a row: that of the table, and the text of its first cell."""
         return f"{self.name}-{row[0].text}" if self.names_rows else ""
+
+
+def named(name: str, address: str, most: int = 200) -> Cell:
+    """Return a name that leads to its page, if something of such a name can have one.
+
+    Args:
+        name: The name.
+        address: The address, with ``{}`` for the name.
+        most: The most characters of it that are shown.
+
+    """
+    return Cell(shown(name, most), address.format(name) if re.fullmatch(NAME, name) else "")
 
 
 def cells(*texts: object) -> tuple[Cell, ...]:

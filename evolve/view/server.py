@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from evolve.errors import EnvironmentFault, EvolveError
+from evolve.view.linked import NAME
 from evolve.view.live import IndexWatch, SweepWatch, Watch
-from evolve.view.site import NAME, Site
+from evolve.view.site import Site, known
 
 HOST: Final = "127.0.0.1"
 POLL_S: Final = 0.5
@@ -56,13 +56,21 @@ def application(site: Site, token: str, *, hosts: frozenset[str], poll_s: float 
         if not secrets.compare_digest(given.encode(), token.encode()):
             return Response("not found\n", 404, HEADERS, "text/plain")
         if events := _EVENTS.fullmatch(path):
-            watch = SweepWatch(site, events[1]) if events[1] else IndexWatch(site)
+            if request.method == "HEAD":
+                return Response(None, 200, HEADERS, "text/event-stream")
+            watch = SweepWatch(site, events[1], _since(request)) if events[1] else IndexWatch(site, poll_s / 2)
             return EventSourceResponse(_told(watch, poll_s), headers=HEADERS)
         if path in ("", "compare"):
             return _redirect(request, token, path)
         return await run_in_threadpool(_page, site, path)
 
     return Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "HEAD"])])
+
+
+def _since(request: Request) -> int | None:
+    """Return how many events are told already: what a browser that lost us says, else what its page does."""
+    told = request.headers.get("last-event-id") or request.query_params.get("since", "")
+    return int(told) if re.fullmatch("[0-9]{1,12}", told) else None
 
 
 def _redirect(request: Request, token: str, path: str) -> Response:
@@ -78,7 +86,7 @@ def _page(site: Site, path: str) -> Response:
     try:
         page = site.page(path)
     except Exception as error:  # whatever lies on the disk, the server goes on
-        return Response(site.error_page("This cannot be shown", _known(error), depth), 500, HEADERS, "text/html")
+        return Response(site.error_page("This cannot be shown", known(error), depth), 500, HEADERS, "text/html")
     if page is None:
         return Response(site.error_page("Not found", None, depth), 404, HEADERS, "text/html")
     return Response(page, 200, HEADERS, "text/html")
@@ -90,22 +98,14 @@ async def _told(watch: Watch, poll_s: float) -> AsyncIterator[ServerSentEvent]:
         try:
             news = await run_in_threadpool(watch.news)
         except Exception:  # the page itself says what is damaged when it is loaded anew
+            yield ServerSentEvent(data="", event="over")
             return
         if news:
-            yield ServerSentEvent(data=json.dumps(news), event="parts")
+            yield ServerSentEvent(data=json.dumps(news), event="parts", id=str(watch.at))
         if watch.over:
             yield ServerSentEvent(data="", event="over")
             return
         await anyio.sleep(poll_s)
-
-
-def _known(error: Exception) -> EvolveError:
-    """Return any error as one that can be shown."""
-    if isinstance(error, EvolveError):
-        return error
-    if isinstance(error, OSError):
-        return EnvironmentFault(f"{error.filename or 'a file'}: {error.strerror}")
-    return EnvironmentFault(f"a fault of evolve itself: {type(error).__name__}: {error}", hint="please report it")
 
 
 class Viewer:
@@ -127,6 +127,7 @@ class Viewer:
         hosts = frozenset(f"{name}:{self.port}" for name in (HOST, "localhost"))
         config = uvicorn.Config(
             application(site, self.token, hosts=hosts),
+            log_config=None,
             log_level="critical",
             access_log=False,
             server_header=False,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from evolve.bench.books import PLAN_FILE
-from evolve.errors import EvolveError, InputError
+from evolve.errors import EnvironmentFault, EvolveError, InputError
 from evolve.generation.state import STATE_FILE, open_generation
 from evolve.promote.evidence import read_evidence
 from evolve.propose.diagnostics.columns import sweep_diagnostics
@@ -24,13 +25,13 @@ from evolve.view.alone import around_of
 from evolve.view.compare_page import compare_values
 from evolve.view.generation_page import generation_facts, generation_tables
 from evolve.view.index_page import evidence_folders, generations_table, promotions_table, sweeps_table
+from evolve.view.linked import NAME
 from evolve.view.standing import Stamp, Standings, stamp_of
 from evolve.view.sweep_page import SweepBook, arms_of, cells_table, sweep_facts, voided_pages
 from evolve.workspace import Workspace
 
 MOST_BOOKS: Final = 4
 MAKER: Final = "evolve view"
-NAME: Final = r"(?!\.)[A-Za-z0-9._-]{1,200}"
 ROUTES: Final = (
     (re.compile(r"index\.html"), "_index"),
     (re.compile(rf"sweep/({NAME})/index\.html"), "_sweep"),
@@ -58,7 +59,9 @@ class Site:
         self.cells = cells
         self.standings = Standings(workspace.sweeps)
         self._books: dict[str, tuple[Stamp, SweepBook]] = {}
+        self._read: tuple[SweepBook, CellReader] | None = None
         self._lock = threading.Lock()
+        self._reading: dict[str, threading.RLock] = {}
 
     def page(self, path: str) -> bytes | None:
         """Return the page at a path; ``None`` when there is none.
@@ -87,7 +90,7 @@ class Site:
         yield f"sweep/{name}/index.html"
         try:
             book = self.book(name)
-        except EvolveError:
+        except (EvolveError, OSError):
             return
         if book is None:
             return
@@ -110,15 +113,34 @@ class Site:
         folder = self.workspace.sweeps / name
         if not (folder / PLAN_FILE).is_file():
             return None
+        stamp = stamp_of(folder)
         with self._lock:
-            stamp, known = stamp_of(folder), self._books.pop(name, None)
-            book = SweepBook.open(folder) if known is None else known[1]
-            if known is not None and known[0] != stamp:
-                book.refresh()
+            known = self._books.pop(name, None)
+        book = SweepBook.open(folder) if known is None else known[1]
+        if known is not None and known[0] != stamp:
+            book.refresh()
+        with self._lock:
             self._books[name] = stamp, book
             while len(self._books) > MOST_BOOKS:
                 del self._books[next(iter(self._books))]
-            return book
+        return book
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[SweepBook | None]:
+        """Hold what is known of a sweep as it is: nobody reads on in it meanwhile.
+
+        Raises:
+            EvidenceFault: Its journal is damaged.
+            InputError: Its plan or a row is invalid.
+
+        """
+        if not (self.workspace.sweeps / name / PLAN_FILE).is_file():
+            yield None
+            return
+        with self._lock:
+            lock = self._reading.setdefault(name, threading.RLock())
+        with lock:
+            yield self.book(name)
 
     def _around(self, depth: int, *trail: tuple[str, str], live: str = "") -> Surroundings:
         up = "../" * depth
@@ -133,33 +155,33 @@ class Site:
             title=f"evolve: {self.workspace.root.name}",
             running=sum(one.pid is not None for one in found),
             sweeps=sweeps_table(found, damaged),
-            names=[one.sweep for one in found],
+            names=(names := [one.sweep for one in found if re.fullmatch(NAME, one.sweep)]),
             tables=[generations_table(self.workspace), promotions_table(self.workspace)],
-            compares=self.live and len(found) > 1,
+            compares=self.live and len(names) > 1,
         )
 
     def _sweep(self, name: str) -> bytes | None:
-        book = self.book(name)
-        if book is None:
-            return None
-        status = book.status
-        return document(
-            "sweep.html.j2",
-            self._around(2, live="" if status.stage == "finished" else "events"),
-            title=f"sweep {name}",
-            facts=sweep_facts(status),
-            arms=arms_of(book),
-            cells=cells_table(book, opens=self.cells),
-            report="report.html" if book.compares and book.rows else "",
-        )
+        with self.reading(name) as book:
+            if book is None:
+                return None
+            status = book.status
+            return document(
+                "sweep.html.j2",
+                self._around(2, live="" if status.stage == "finished" else f"events?since={book.events}"),
+                title=f"sweep {name}",
+                facts=sweep_facts(status),
+                arms=arms_of(book),
+                cells=cells_table(book, opens=self.cells),
+                report="report.html" if book.compares and book.rows else "",
+            )
 
     def _sweep_report(self, name: str) -> bytes | None:
-        book = self.book(name)
-        if book is None or not book.compares:
-            return None
-        voided = tuple(row for _, row in book.follower.state.voided)
-        beside = Beside(voided, sweep_diagnostics(book.folder, book.plan, book.rows))
-        page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book), beside)
+        with self.reading(name) as book:
+            if book is None or not book.compares:
+                return None
+            voided = tuple(row for _, row in book.follower.state.voided)
+            beside = Beside(voided, sweep_diagnostics(book.folder, book.plan, book.rows))
+            page = page_of_sweep(book.plan, book.rows, partial(self._href, "", book), beside)
         return rendered(page, around=self._around(2, (f"sweep {name}", "index.html")))
 
     def _href(self, up: str, book: SweepBook, row: Row) -> str:
@@ -168,13 +190,22 @@ class Site:
         return "" if index is None else f"{up}cell/{index}.html"
 
     def _cell(self, name: str, index: str, attempt: str | None) -> bytes | None:
-        book = self.book(name) if self.cells else None
-        row = None if book is None else book.attempt(int(index), None if attempt is None else int(attempt))
-        if book is None or row is None:
+        if not self.cells:
             return None
-        view = CellReader(self.workspace.corpus, [book.folder]).view(row)
+        with self.reading(name) as book:
+            row = None if book is None else book.attempt(int(index), None if attempt is None else int(attempt))
+            reader = None if book is None else self._reader(book)
+        if reader is None or row is None:
+            return None
+        view = reader.view(row)
         trail = (f"sweep {name}", "../index.html")
         return document("cell_page.html.j2", self._around(3, trail), cell=view)
+
+    def _reader(self, book: SweepBook) -> CellReader:
+        """Return what reads the cells of a sweep; tasks may change under a server, and stay the same for a bundle."""
+        if self.live or self._read is None or self._read[0] is not book:
+            self._read = book, CellReader(self.workspace.corpus, [book.folder], [book.plan])
+        return self._read[1]
 
     def _generation(self, name: str) -> bytes | None:
         folder = self.workspace.generations / name
@@ -205,13 +236,17 @@ class Site:
         evidence = read_evidence(folder)
         promotion = evidence.promotion
         sweeps = [promotion.sweep, *(one.sweep for one in promotion.extra)]
-        books = [(one, book) for one in sweeps if re.fullmatch(NAME, one) and (book := self.book(one)) is not None]
+        with ExitStack() as held:
+            names = sorted({one for one in sweeps if re.fullmatch(NAME, one)})  # two threads hold them in one order
+            books = {one: held.enter_context(self.reading(one)) for one in names}
 
-        def href(row: Row) -> str:
-            found = (self._href(f"../../sweep/{one}/", book, row) for one, book in books)
-            return next((address for address in found if address), "")
+            def href(row: Row) -> str:
+                known = ((one, book) for one in sweeps if (book := books.get(one)) is not None)
+                found = (self._href(f"../../sweep/{one}/", book, row) for one, book in known)
+                return next((address for address in found if address), "")
 
-        return rendered(page_of(evidence, around_of(self.workspace, evidence), href), around=self._around(2))
+            page = page_of(evidence, around_of(self.workspace, evidence), href)
+        return rendered(page, around=self._around(2))
 
     def _compare(self, before: str, after: str) -> bytes | None:
         folders = [self.workspace.sweeps / name for name in (before, after)]
@@ -228,6 +263,15 @@ class Site:
         """Return the page of what cannot be shown."""
         lines = told(error) if error is not None else ["There is no such page."]
         return document("message.html.j2", self._around(depth), title=title, lines=lines)
+
+
+def known(error: Exception) -> EvolveError:
+    """Return any error as one that can be shown."""
+    if isinstance(error, EvolveError):
+        return error
+    if isinstance(error, OSError):
+        return EnvironmentFault(f"{error.filename or 'a file'}: {error.strerror}")
+    return EnvironmentFault(f"a fault of evolve itself: {type(error).__name__}: {error}", hint="please report it")
 
 
 def told(error: EvolveError) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from evolve.bench.journal import JOURNAL_FILE
 from evolve.bench.status import SweepStatus, status_of
 from evolve.errors import EvolveError
 from evolve.files import holder_of
-from evolve.records.base import read_json
 from evolve.records.plan import Plan
 
 Stamp = tuple[int, int, int | None]
+Standing = tuple[list[SweepStatus], dict[str, str]]
 
 
 @dataclass
@@ -32,17 +33,30 @@ class Standings:
         self._sweeps = sweeps
         self._known: dict[str, _Known] = {}
         self._lock = threading.Lock()
+        self._last: tuple[float, Standing] | None = None
 
-    def now(self) -> tuple[list[SweepStatus], dict[str, str]]:
-        """Return where each sweep stands, the latest first, and those that cannot be read, with the reason."""
-        found, damaged = [], {}
+    def now(self, fresh_s: float = 0) -> Standing:
+        """Return where each sweep stands, the latest first, and those that cannot be read, with the reason.
+
+        Args:
+            fresh_s: So many seconds old it may be, so that many who look are no more work than one.
+
+        """
         with self._lock:
-            for path in sorted(self._sweeps.glob(f"*/{PLAN_FILE}")):
-                try:
-                    found.append(self._status(path.parent))
-                except (EvolveError, OSError) as error:
-                    self._known.pop(path.parent.name, None)
-                    damaged[path.parent.name] = error.message if isinstance(error, EvolveError) else str(error)
+            if self._last is None or time.monotonic() >= self._last[0] + fresh_s:
+                self._last = None
+                found = self._read()
+                self._last = time.monotonic(), found
+            return self._last[1]
+
+    def _read(self) -> Standing:
+        found, damaged = [], {}
+        for path in sorted(self._sweeps.glob(f"*/{PLAN_FILE}")):
+            try:
+                found.append(self._status(path.parent))
+            except (EvolveError, OSError) as error:
+                self._known.pop(path.parent.name, None)
+                damaged[path.parent.name] = error.message if isinstance(error, EvolveError) else str(error)
         return sorted(found, key=lambda one: (one.last, one.sweep), reverse=True), damaged
 
     def _status(self, folder: Path) -> SweepStatus:
@@ -50,8 +64,9 @@ class Standings:
         if known is not None and known.stamp == stamp:
             return known.status
         followed = known.followed if known is not None else None
-        plan, follower = followed or (read_json(Plan, folder / PLAN_FILE), Follower(folder))
+        plan, follower = followed or (None, Follower(folder))
         follower.new_events()
+        plan = plan or follower.plan()
         status = status_of(folder, plan, follower)
         kept = (plan, follower) if status.stage == "running" else None
         self._known[folder.name] = _Known(stamp, status, kept)

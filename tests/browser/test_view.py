@@ -122,3 +122,29 @@ def test_what_was_written_opens_from_a_disk(
     expect(page.get_by_role("heading", name="Reply")).to_be_visible()
     page.get_by_role("link", name=re.compile("^sweep ")).click()
     expect(page.locator("#cells tbody tr:visible")).to_have_count(48)
+
+
+def test_a_tab_that_nobody_sees_is_not_followed_and_is_told_all_once_it_is_seen(
+    url: str, tabs_in_light: Tabs, growing: Growing
+) -> None:
+    def seen(page: Page, *, yes: bool) -> None:
+        page.evaluate(
+            "hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
+            " document.dispatchEvent(new Event('visibilitychange')); }",
+            not yes,
+        )
+
+    address = url.replace("index.html", f"sweep/{growing.folder.name}/index.html")
+    with writer_lock(growing.folder / ".lock", "the test"):
+        page = entered(tabs_in_light, address)
+        expect(page.locator("#panel")).to_contain_text("1 of 48")
+        seen(page, yes=False)
+        for _ in range(7):
+            seen(entered(tabs_in_light, address), yes=False)
+        growing.grow(8)
+        another = entered(tabs_in_light, address)
+        expect(another.locator("#panel")).to_contain_text("5 of 48")
+        expect(page.locator("#panel")).to_contain_text("1 of 48")
+        seen(page, yes=True)
+        expect(page.locator("#panel")).to_contain_text("5 of 48")
+        expect(page.locator("#cells td.resolved, #cells td.failed")).to_have_count(5)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evolve.workspace import find_workspace
+from tests.builders import NO_FILES, put_no_file
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured, measured, measured_once
 from tests.report.reading import named, read_page
@@ -137,3 +138,23 @@ def test_cells_are_refused_where_nothing_of_them_is(measured: Measured, evolve: 
     shutil.rmtree(find_workspace(measured.root).sweeps)
     ran = evolve("report", str(measured.folder), "--html", "--cells")
     assert ran.code == 2 and "not on this machine" in ran.err and "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_nobody_waits_for_a_generation_that_is_no_file(workspace: Path, evolve: CommandLine, kind: str) -> None:
+    folder = workspace / "results/generations/g0001"
+    folder.mkdir(parents=True)
+    put_no_file(folder / "generation.json", kind)
+    ran = evolve("report", "g0001", "--json")
+    assert ran.code == 2 and "generation.json: not a file" in ran.err
+
+
+def test_where_nothing_can_be_written_what_to_do_is_told(
+    measured: Measured, evolve: CommandLine, tmp_path: Path
+) -> None:
+    sweep = measured.evidence().promotion.sweep
+    ran = evolve("report", sweep, "--csv", "--output", "/proc/nowhere.csv")
+    assert ran.code == 1 and "/proc/nowhere.csv: cannot be written" in ran.err
+    assert "give another file with --output" in ran.err and "evolve resume" not in ran.err
+    ran = evolve("report", sweep, "--csv", "--output", "")
+    assert ran.code == 2 and "is a folder" in ran.err

@@ -11,6 +11,7 @@ import pytest
 
 from evolve.files import holder_of, writer_lock
 from tests.bench.test_runner import sweep_of, write_overlay
+from tests.builders import NO_FILES, put_no_file
 from tests.conftest import CommandLine
 from tests.worlds import ScriptedModel, raising
 
@@ -69,7 +70,7 @@ def test_a_damaged_sweep_is_named_and_the_others_are_shown(
     assert "finished" in ran.out
 
 
-@pytest.mark.parametrize("text", ["", "no number", "0x1", "999999999999999999999", "4194304999"])
+@pytest.mark.parametrize("text", ["", "no number", "0x1", "0", "-1", "\u0661", "999999999999999999999", "4194304999"])
 def test_a_lock_that_nobody_alive_holds_has_no_holder(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.pid").write_text(text)
     assert holder_of(tmp_path / "x.lock") is None
@@ -79,4 +80,10 @@ def test_the_holder_of_a_lock_is_the_process_that_holds_it(tmp_path: Path) -> No
     assert holder_of(tmp_path / "x.lock") is None
     with writer_lock(tmp_path / "x.lock", "x"):
         assert holder_of(tmp_path / "x.lock") == os.getpid()
+    assert holder_of(tmp_path / "x.lock") is None
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_nobody_waits_for_the_holder_of_a_lock(tmp_path: Path, kind: str) -> None:
+    put_no_file(tmp_path / "x.pid", kind)
     assert holder_of(tmp_path / "x.lock") is None

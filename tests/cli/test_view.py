@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -65,3 +66,19 @@ def test_all_pages_are_written(measured: Measured, evolve: CommandLine, tmp_path
 def test_mistakes_are_told(measured: Measured, evolve: CommandLine, arguments: list[str], told: str) -> None:
     ran = evolve("view", *arguments)
     assert ran.code == 2 and told in ran.err
+
+
+def test_it_serves_where_nobody_hears_what_it_prints(measured: Measured) -> None:
+    program = "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, '-m', 'evolve', 'view'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=measured.root,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "stop it with Ctrl-C\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "" and process.wait(20) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from evolve.bench.follow import Follower
 from evolve.bench.retell import Retelling
 from evolve.cli.progress import EventProgress
 from evolve.files import writer_lock
+from evolve.generation.state import GENERATION_LOCK
 from evolve.workspace import find_workspace
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
@@ -122,3 +124,49 @@ def wait_for(happened: object, seconds: float = 60) -> None:
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_sweep_that_is_gone_while_it_is_watched_is_told(growing: Growing, evolve: CommandLine) -> None:
+    def run() -> None:
+        with writer_lock(growing.folder / ".lock", "the test"):
+            started.set()
+            time.sleep(1)
+            shutil.rmtree(growing.folder)
+
+    started = threading.Event()
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait()
+    ran = evolve("watch", growing.folder.name)
+    thread.join()
+    assert ran.code == 1 and "journal.jsonl: gone while it was followed" in ran.err
+
+
+def test_a_sweep_that_is_gone_since_it_was_listed_is_passed_over(
+    growing: Growing, evolve: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda path, pattern: [*listed(path, pattern), path / "gone/plan.json"])
+    ran = evolve("watch")
+    assert ran.code == 2 and "nothing is running" in ran.err
+
+
+def test_a_generation_without_a_sweep_is_waited_for_and_its_end_is_told(growing: Growing, evolve: CommandLine) -> None:
+    locks = find_workspace(growing.folder).locks
+
+    def run() -> None:
+        with writer_lock(locks / GENERATION_LOCK, "the test"):
+            started.set()
+            time.sleep(1)
+
+    started = threading.Event()
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait()
+    ran = evolve("watch")
+    thread.join()
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "a generation runs, and no sweep of it; the next one is waited for",
+        "the generation does not run any more; evolve status shows how it stands",
+    ]

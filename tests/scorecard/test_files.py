@@ -27,11 +27,11 @@ from evolve.records.kinds import ErrorKind
 from evolve.records.row import Reuse, Row
 from evolve.report.markdown import inert
 from evolve.scorecard import read
-from evolve.scorecard.files import COLUMNS, scorecard_csv, scorecard_json
+from evolve.scorecard.files import COLUMNS, scorecard_csv, scorecard_json, scorecard_json_pieces
 from evolve.scorecard.metrics import METRICS, Flag, Why
 from evolve.scorecard.read import Scorecard, scorecard_of
 from evolve.scorecard.tables import as_markdown, as_text, sections_of
-from tests.builders import digest_of, make_identity
+from tests.builders import NO_FILES, digest_of, make_identity, put_no_file
 from tests.scorecard.builders import arm_row, keep, transcript_text, usage_of, write_sweep
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -242,3 +242,35 @@ def test_one_transcript_is_held_at_a_time(tmp_path: Path) -> None:
 
     peak(1)
     assert peak(8) < 1.5 * peak(2)
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_nobody_waits_for_what_is_kept_of_a_cell(tmp_path: Path, kind: str) -> None:
+    row = keep(tmp_path / "s", arm_row("incumbent"), transcript=transcript_text(), reply="a reply")
+    for path in (
+        stored_transcript(tmp_path / "s", str(row.transcript_sha256)),
+        stored_reply(tmp_path / "s", str(row.reply_sha256)),
+    ):
+        path.unlink()
+        put_no_file(path, kind)
+    put_no_file(tmp_path / "s" / ROWS_FILE, kind)
+    card = scorecard_of([write_sweep(tmp_path, "s", [row])]).cards[0]
+    assert card.incomplete == (Flag.TRANSCRIPT_MISSING,)
+    assert card.nulls["reply_words"] is Why.REPLY_GONE
+
+
+@pytest.mark.parametrize("sweeps", [(), ("one",), ("one", "two")])
+def test_json_in_pieces_is_json_as_a_whole(tmp_path: Path, sweeps: tuple[str, ...]) -> None:
+    rows = [arm_row(arm, run=run) for arm in ("incumbent", "candidate") for run in range(2)]
+    scorecard = scorecard_of([write_sweep(tmp_path, name, rows) for name in sweeps])
+    whole = json.dumps(scorecard_json(scorecard), indent=2, ensure_ascii=False, sort_keys=True)
+    assert "".join(scorecard_json_pieces(scorecard)) == whole
+
+
+def test_json_of_many_cells_takes_little_more_than_its_text(tmp_path: Path) -> None:
+    scorecard = scorecard_of([write_sweep(tmp_path, "s", [arm_row("incumbent", run=run) for run in range(100)])])
+    tracemalloc.start()
+    size = sum(map(len, scorecard_json_pieces(scorecard)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size, "no more than a card and the summaries at a time"

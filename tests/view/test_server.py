@@ -162,3 +162,34 @@ def test_it_stops_while_somebody_looks(make_site: MakeSite, growing: Growing) ->
     with viewed(make_site()) as (viewer, client), client.stream("GET", "events") as stream:
         told(stream.iter_lines())
         viewer.stop()
+
+
+def test_who_was_away_is_told_what_happened_meanwhile(make_site: MakeSite, growing: Growing) -> None:
+    path = f"sweep/{growing.folder.name}/events"
+    with viewed(make_site()) as (_, client):
+        with client.stream("GET", path) as stream:
+            lines = stream.iter_lines()
+            at = next(line.removeprefix("id: ") for line in lines if line.startswith("id: "))
+        growing.grow(4)
+        for asked in ({"params": {"since": at}}, {"headers": {"last-event-id": at}, "params": {"since": "999"}}):
+            with client.stream("GET", path, **asked) as stream:  # type: ignore[arg-type]
+                name, news = told(stream.iter_lines())
+            assert name == "parts" and sum(part.startswith("cells-") for part in news) == 2
+
+
+def test_a_question_for_the_head_of_what_never_ends_is_answered(make_site: MakeSite) -> None:
+    with viewed(make_site()) as (_, client):
+        answer = client.head("events")
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_damage_ends_what_is_followed_so_that_the_page_tells_of_it(make_site: MakeSite, growing: Growing) -> None:
+    with (
+        viewed(make_site()) as (_, client),
+        client.stream("GET", f"sweep/{growing.folder.name}/events") as stream,
+    ):
+        lines = stream.iter_lines()
+        told(lines)
+        with growing.path.open("ab") as file:
+            file.write(b"{}\n")
+        assert told(lines)[0] == "over"

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
+import threading
 from pathlib import Path
 
 import pytest
 
 from evolve.bench.books import PLAN_FILE
 from evolve.bench.follow import Follower
+from evolve.bench.journal import Journal
 from evolve.files import writer_lock
 from evolve.generation.state import new_generation
 from evolve.records.generation import Request
-from evolve.view.live import IndexWatch, SweepWatch
+from evolve.view import live
+from evolve.view.linked import LinkedTable
+from evolve.view.live import IndexWatch, SweepWatch, Watch
 from evolve.view.standing import Standings
-from evolve.view.sweep_page import SweepBook
+from evolve.view.sweep_page import SweepBook, arms_of
 from tests.promote.conftest import Measured
 from tests.report.reading import Reader, named, read_page
 from tests.view.conftest import Growing, MakeSite
@@ -185,5 +190,139 @@ def test_a_book_that_was_open_knows_what_one_that_is_opened_knows(make_site: Mak
     growing.grow()
     after, fresh = site.book(name), SweepBook.open(Path(growing.folder))
     assert after is before and after is not None
-    assert (after.rows, after.status, after.voids()) == (fresh.rows, fresh.status, fresh.voids())
+    assert (after.rows, after.status, after.voids) == (fresh.rows, fresh.status, fresh.voids)
     assert [after.index_of(row) for row in after.rows] == [cell.index for cell in after.plan.cells]
+
+
+def test_what_happened_between_a_page_and_its_first_question_is_told(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    name = growing.folder.name
+    with writer_lock(growing.folder / ".lock", "the test"):
+        page = (site.page(f"sweep/{name}/index.html") or b"").decode()
+        since = int(re.findall(r'data-live="events\?since=(\d+)"', page)[0])
+        growing.grow(6)
+        told = SweepWatch(site, name, since).news()
+        assert sum(part.startswith("cells-") for part in told) == 3
+        assert SweepWatch(site, name, since + 6).news().keys() == {"panel", "arms-box"}
+        after = (site.page(f"sweep/{name}/index.html") or b"").decode()
+        assert all(html.strip() in after for html in told.values())
+
+
+def test_while_nothing_happens_nothing_is_made(
+    make_site: MakeSite, growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches: list[Watch] = [SweepWatch(make_site(), growing.folder.name), IndexWatch(make_site())]
+    for watch in watches:
+        assert watch.news()
+    for name in ("sweep_facts", "arms_of", "sweeps_table"):
+        monkeypatch.setattr(live, name, lambda *_: pytest.fail("nothing happened"))
+    assert [watch.news() for watch in watches] == [{}, {}]
+
+
+def test_a_session_is_under_way_while_somebody_runs_it_and_cut_off_after(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    watch = SweepWatch(site, growing.folder.name)
+    with writer_lock(growing.folder / ".lock", "the test"):
+        growing.grow(1)
+        watch.news()
+        page = (site.page(f"sweep/{growing.folder.name}/index.html") or b"").decode()
+        assert "<td>under way</td>" in page and "<dt>under way</dt>" in page
+    news = watch.news()
+    assert "<dt>cut off</dt>" in news["panel"]
+    assert ["<td>cut off</td>" in html for name, html in news.items() if name.startswith("cells-")] == [True]
+    assert not watch.over
+
+
+def test_a_sweep_that_is_gone_is_over(make_site: MakeSite, growing: Growing) -> None:
+    watch = SweepWatch(make_site(), growing.folder.name)
+    watch.news()
+    shutil.rmtree(growing.folder)
+    assert watch.news() == {} and watch.over
+
+
+def test_what_one_reads_nobody_else_reads_on_in(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    name = growing.folder.name
+    others = [
+        threading.Thread(target=look)
+        for look in (lambda: site.page(f"sweep/{name}/index.html"), SweepWatch(site, name).news)
+    ]
+    with site.reading(name) as book:
+        assert book is not None
+        before = book.rows
+        growing.grow()
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(0.2)
+        assert book.rows == before and all(other.is_alive() for other in others)
+    for other in others:
+        other.join(20)
+    assert len(book.rows) > len(before)
+
+
+def test_a_book_says_what_happened_to_its_cells(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    book = site.book(growing.folder.name)
+    assert book is not None
+    journal = Journal(growing.path)
+    first, second = book.plan.cells[:2]
+    before = book.events
+    journal.append("leased", arm=first.arm, token=90)
+    journal.append("reuse-dropped", arm=second.arm, reason="drift")
+    book.refresh()
+    assert {cell.arm for cell in book.since(before)} == {second.arm}, "a warm-up is about no cell"
+    assert len(book.since(before)) == sum(cell.arm == second.arm for cell in book.plan.cells)
+    assert book.since(book.events) == []
+
+
+@pytest.mark.parametrize("name", ["a b", "<b>x", ".hidden", "x%2f..", "na\u00efve"])
+def test_a_folder_of_a_name_that_has_no_page_is_told_of_and_leads_nowhere(
+    make_site: MakeSite, growing: Growing, name: str
+) -> None:
+    site = make_site()
+    shutil.copytree(growing.folder, growing.folder.parent / name)
+    shutil.copytree(
+        new_generation(site.workspace.generations, Request(), None).folder, site.workspace.generations / f"g{name}"
+    )
+    page = read_page(site.page("index.html") or b"", leads=True)
+    texts = [found.text for found in page.all if found.name == "th"]
+    assert name in texts and f"g{name}" in texts
+    addresses = [found.attributes["href"] for found in page.all if found.name == "a"]
+    assert all(site.page(address) is not None for address in addresses if not address.startswith("#"))
+    assert name not in [found.text for found in page.all if found.name == "option"]
+
+
+def test_a_folder_that_was_renamed_is_known_by_its_name(make_site: MakeSite, growing: Growing) -> None:
+    site = make_site()
+    growing.folder.rename(growing.folder.with_name("renamed"))
+    text = (site.page("index.html") or b"").decode()
+    assert 'href="sweep/renamed/index.html"' in text and growing.folder.name not in text.split("h-generations")[0]
+
+
+def test_an_interrupted_sweep_says_how_it_goes_on_and_no_void_attempt_is_told_as_none(
+    make_site: MakeSite, growing: Growing
+) -> None:
+    page = read_page(make_site().page(f"sweep/{growing.folder.name}/index.html") or b"", leads=True)
+    texts = [found.text for found in page.all if found.name in ("dt", "dd")]
+    assert texts[texts.index("it goes on with") + 1] == f"evolve resume {growing.folder.name}"
+    rows = [found for found in page.all if found.attributes.get("id", "").startswith("cells-") and found.name == "tr"]
+    assert {row.children[-1].text for row in rows} == {"0"}
+
+
+def test_what_is_told_to_many_is_made_once(
+    make_site: MakeSite, growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site()
+    watches = [SweepWatch(site, growing.folder.name) for _ in range(5)]
+    made: list[object] = []
+
+    def counted(book: SweepBook) -> LinkedTable:
+        made.append(book)
+        return arms_of(book)
+
+    monkeypatch.setattr(live, "arms_of", counted)
+    for expected in (1, 2):
+        told = [watch.news() for watch in watches]
+        assert all(one == told[0] and "arms-box" in one for one in told) and len(made) == expected
+        growing.grow(4)

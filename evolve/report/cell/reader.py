@@ -1,4 +1,4 @@
-"""Reading cells of a workspace, one after the other: tasks and plans are read once."""
+"""Reading cells of a workspace, one after the other: plans and the tasks that are asked for are read once."""
 
 from __future__ import annotations
 
@@ -22,32 +22,37 @@ class CellReader:
     Args:
         corpus: The folder of its tasks; one that cannot be read is as one that is gone.
         sweeps: The folders of the sweeps in which something of the cells may be kept.
+        plans: Their plans, where they are known; else they are read.
 
     """
 
-    def __init__(self, corpus: Path, sweeps: Sequence[Path]) -> None:
+    def __init__(self, corpus: Path, sweeps: Sequence[Path], plans: Sequence[Plan] = ()) -> None:
         self._corpus = corpus
         self._sweeps = tuple(sweeps)
+        self._known_plans = tuple(plans)
+        self._tasks: dict[str, LoadedTask | None] = {}
 
     def view(self, row: Row) -> CellView:
         """Return the page of a cell."""
-        task = self._tasks.get(row.identity.task)
-        return cell_view(row, kept_of(self._sweeps, row, self._adapter(row.arm), task))
+        return cell_view(row, kept_of(self._sweeps, row, self._adapter(row.arm), self._task(row.identity.task)))
 
-    @cached_property
-    def _tasks(self) -> dict[str, LoadedTask]:
-        found = {}
-        for folder in sorted(self._corpus.iterdir()) if self._corpus.is_dir() else ():
-            try:
-                task = load_task(folder)
-            except (EvolveError, OSError):
-                continue
-            found[task.id] = task
-        return found
+    def _task(self, name: str) -> LoadedTask | None:
+        if name not in self._tasks:
+            self._tasks[name] = self._loaded(name)
+        return self._tasks[name]
+
+    def _loaded(self, name: str) -> LoadedTask | None:
+        """Return a task, which lies in a folder of its name."""
+        try:
+            return load_task(self._corpus / name) if name == Path(name).name else None
+        except (EvolveError, OSError, ValueError):
+            return None
 
     @cached_property
     def _plans(self) -> tuple[Plan, ...]:
-        return tuple(read_json(Plan, path) for one in self._sweeps if (path := one / PLAN_FILE).exists())
+        return self._known_plans or tuple(
+            read_json(Plan, path) for one in self._sweeps if (path := one / PLAN_FILE).exists()
+        )
 
     def _adapter(self, arm: str) -> str:
         plan = next((one for one in self._plans if any(each.name == arm for each in one.arms)), None)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from evolve.report.cell.view import CellView
 
 MOST_BYTES: Final = 8_000_000
+MOST_MISSES: Final = 20
+"""So many cells that have no room, and the page is taken for full: what is kept of the others is not read at all."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,16 @@ def drawers_of(rows: Sequence[Row], view: Callable[[Row], CellView], most_bytes:
     """
     macro = environment().get_template("cell.html.j2").module.drawer  # type: ignore[attr-defined]
     kept, hrefs, left, left_out = [], {}, most_bytes, 0
-    for number, row in enumerate(sorted(rows, key=lambda row: row.resolved), 1):
+    ordered = sorted(rows, key=lambda row: row.resolved)
+    for number, row in enumerate(ordered, 1):
         name = f"cell-{number}"
         drawer = macro(view(row), name)
         size = len(drawer.encode("utf-8"))
         if size > left:
             left_out += 1
+            if left_out == MOST_MISSES:
+                left_out += len(ordered) - number
+                break
             continue
         left -= size
         kept.append(drawer)

@@ -83,17 +83,31 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape" && document.querySelector(".drawer:target")) closeDrawer(event);
 });
 openDrawer();
-// A page that is followed is told which of its parts are another now; they were escaped where they were made.
+// A page that is followed is told which of its parts are another now; they were escaped where they were made. While
+// nobody sees it, it is not followed: a browser holds few connections to one server, over all of its tabs.
 if (document.body.dataset.live) {
-  const source = new EventSource(document.body.dataset.live);
-  source.addEventListener("parts", (event) => {
-    for (const [name, html] of Object.entries(JSON.parse(event.data))) {
-      const old = document.getElementById(name);
-      const template = document.createElement("template");
-      template.innerHTML = html;
-      if (old) old.replaceWith(template.content.firstElementChild);
-    }
-    for (const filter of filters.values()) filter();
-  });
-  source.addEventListener("over", () => { source.close(); location.reload(); });
+  let source = null;
+  let address = document.body.dataset.live;
+  const follow = () => {
+    source = new EventSource(address);
+    source.addEventListener("parts", (event) => {
+      for (const [name, html] of Object.entries(JSON.parse(event.data))) {
+        const old = document.getElementById(name);
+        const template = document.createElement("template");
+        template.innerHTML = html;
+        if (old) old.replaceWith(template.content.firstElementChild);
+      }
+      for (const filter of filters.values()) filter();
+      address = `${address.split("?")[0]}?since=${event.lastEventId}`;
+    });
+    source.addEventListener("over", () => { source.close(); location.reload(); });
+  };
+  const follows = () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (!source) follow();
+  };
+  document.addEventListener("visibilitychange", follows);
+  follows();
 }
