@@ -37,7 +37,9 @@ Schema = Mapping[str, Any]
 
 def commands(command: click.Command, parent: click.Context | None, name: str) -> Iterator[tuple[int, str, str]]:
     """Yield depth, path and help of a command and all below it."""
-    context = click.Context(command, parent, name, terminal_width=WIDTH, max_content_width=WIDTH)
+    context = click.Context(
+        command, parent, name, terminal_width=WIDTH, max_content_width=WIDTH, **command.context_settings
+    )
     depth = 0
     above = parent
     while above is not None:

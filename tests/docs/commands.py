@@ -36,7 +36,7 @@ def parse(words: list[str]) -> None:
 
     """
     command: click.Command = cli
-    context = click.Context(command, info_name="evolve")
+    context = click.Context(command, info_name="evolve", **command.context_settings)
     rest = list(words)
     while isinstance(command, click.Group):
         if not rest or rest[0].startswith("-"):

@@ -27,7 +27,7 @@ def test_every_command_and_subcommand_has_its_help_in_the_reference() -> None:
 
 def test_every_option_has_a_line_in_the_reference() -> None:
     page = (FOLDER / "cli.md").read_text(encoding="utf-8")
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
