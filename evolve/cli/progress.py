@@ -54,7 +54,12 @@ def _cell_name(cell: PlannedCell) -> str:
 
 
 class Teller:
-    """Keeps the totals, and says that it lives when nothing else was said for a minute."""
+    """Keeps the totals, and says that it lives when nothing else was said for a minute.
+
+    ``begins_with`` is what a running cell is said to do until its phase is told; who looks on is never told.
+    """
+
+    begins_with = "starting"
 
     def __init__(self) -> None:
         self.tally = Tally(0)
@@ -250,10 +255,10 @@ class Board:
         """The running cells by name, with the phase of each."""
         return {task.description.strip(): task.fields["phase"] for task in self._cells.tasks}
 
-    def add(self, cell: PlannedCell) -> None:
-        """Add a line for a cell."""
+    def add(self, cell: PlannedCell, phase: str) -> None:
+        """Add a line for a cell, and what it does for now."""
         name = plain(f"  {_cell_name(cell)}")
-        self._lines[cell.index] = self._cells.add_task(name, total=None, phase="starting")
+        self._lines[cell.index] = self._cells.add_task(name, total=None, phase=phase)
 
     def show_phase(self, cell: PlannedCell, phase: Phase) -> None:
         """Show what a cell does."""
@@ -306,7 +311,7 @@ class BarProgress(Teller):
     def cell_started(self, spec: CellSpec) -> None:
         """Add a line for the cell."""
         if self.board is not None:
-            self.board.add(spec.cell)
+            self.board.add(spec.cell, self.begins_with)
 
     def cell_phase(self, cell: PlannedCell, phase: Phase) -> None:
         """Show the phase on the cell's line."""

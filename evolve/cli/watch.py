@@ -108,6 +108,7 @@ def _watch(folder: Path, *, as_json: bool) -> bool:
     from evolve.files import holder_of
 
     progress = progress_for(as_json=as_json)
+    progress.begins_with = "under way"
     retelling = Retelling(folder, progress)
     _begin(retelling, progress)
     try:

@@ -16,10 +16,11 @@ import pytest
 
 from evolve.bench.follow import Follower
 from evolve.bench.retell import Retelling
-from evolve.cli.progress import EventProgress
+from evolve.cli.progress import BarProgress, EventProgress, progress_for
 from evolve.files import writer_lock
 from evolve.generation.state import GENERATION_LOCK
 from evolve.workspace import find_workspace
+from tests.cli.test_progress import on_a_terminal
 from tests.conftest import CommandLine
 from tests.promote.conftest import Measured
 from tests.view.conftest import Growing, growing, measured, measured_once
@@ -170,3 +171,17 @@ def test_a_generation_without_a_sweep_is_waited_for_and_its_end_is_told(growing:
         "a generation runs, and no sweep of it; the next one is waited for",
         "the generation does not run any more; evolve status shows how it stands",
     ]
+
+
+def test_on_a_terminal_a_running_cell_is_under_way(growing: Growing, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = on_a_terminal(monkeypatch)
+    assert stream.isatty()
+    progress = progress_for(as_json=False)
+    assert isinstance(progress, BarProgress)
+    progress.begins_with = "under way"
+    retelling = Retelling(growing.folder, progress)
+    progress.sweep_started(retelling.plan, 48, 0, 1)
+    growing.grow(1)
+    retelling.go_on()
+    assert progress.board is not None and list(progress.board.running.values()) == ["under way"]
+    progress.sweep_ended()
