@@ -15,7 +15,6 @@ import click
 
 from evolve.cli.main import cli
 from evolve.records.schemas import FORMATS, json_schema
-from scripts.field_meanings import MEANINGS
 
 FOLDER = Path(__file__).parents[1] / "docs/reference"
 WIDTH = 100
@@ -93,12 +92,7 @@ def bounds_of(field: Schema) -> str:
     return ", ".join(f"{sign} {found[name]:g}" for name, sign in words.items() if name in found)
 
 
-def meaning_of(record: str, name: str, field: Schema) -> str:
-    """Return what a field means: by its schema, else by the table of meanings."""
-    return str(field.get("description") or MEANINGS.get(f"{record}.{name}") or MEANINGS.get(name) or "")
-
-
-def table(record: str, schema: Schema) -> str:
+def table(schema: Schema) -> str:
     """Return the fields of a record."""
     lines = ["| field | type | default | meaning |", "| --- | --- | --- | --- |"]
     required = set(schema.get("required", ()))
@@ -107,7 +101,7 @@ def table(record: str, schema: Schema) -> str:
         kind = type_of(field) + (f" ({limits})" if limits else "")
         default = "required" if name in required or "default" not in field else f"`{json.dumps(field['default'])}`"
         default = "" if default == "required" and name not in required else default
-        parts = (f"`{name}`", kind, default, meaning_of(record, name, field))
+        parts = (f"`{name}`", kind, default, str(field.get("description", "")))
         lines.append("| " + " | ".join(cell(part) for part in parts) + " |")
     return "\n".join(lines) + "\n"
 
@@ -132,7 +126,7 @@ def formats_page(title: str, about: str, names: Mapping[str, str]) -> str:
             if "enum" in schema:
                 parts.append(head + "\nOne of " + ", ".join(f"`{value}`" for value in schema["enum"]) + ".\n")
             elif "properties" in schema:
-                parts.append(head + "\n" + table(record, schema))
+                parts.append(head + "\n" + table(schema))
     return "\n".join(parts)
 
 

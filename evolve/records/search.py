@@ -15,7 +15,9 @@ Strategy = Literal["evolve", "best-of-n", "hill-climb", "paired-hill-climb"]
 class SearchSettings(Record):
     """How candidates are looked for; the baselines take what concerns them."""
 
-    strategy: Strategy = "evolve"
+    strategy: Strategy = Field(
+        default="evolve", description="How to search; all but evolve are baselines to compare with."
+    )
     rounds: int = Field(default=1, ge=1, le=1000, description="Rounds of proposing and screening a generation.")
     population: int = Field(default=4, ge=1, le=64, description="Proposals a round.")
     recombine: int = Field(default=2, ge=0, le=64, description="Recombinations of edits a round, by what they earned.")

@@ -32,6 +32,7 @@ from evolve.records.schemas import FORMATS, json_schema
 from evolve.records.search import SearchSettings
 from evolve.records.workspace import WorkspaceSpec
 from evolve.scoring.review import read_review
+from scripts.write_schemas import WRITTEN_BY_PEOPLE
 from tests.builders import NOW, digest_of, make_policy, make_request, make_row, make_skill, make_task
 from tests.scoring.test_review import finding, review
 
@@ -206,6 +207,19 @@ def test_a_schema_has_its_id_and_describes_the_format(name: str) -> None:
     schema = json_schema(name)
     assert (schema["$id"], schema["additionalProperties"]) == (f"evolve/{name}@1", False)
     assert schema["description"]
+
+
+@pytest.mark.parametrize("name", WRITTEN_BY_PEOPLE)
+def test_every_field_of_a_format_says_what_it_means(name: str) -> None:
+    schema = json_schema(name)
+    records = {FORMATS[name].__name__: schema, **schema.get("$defs", {})}
+    bare = [
+        f"{record}.{field}"
+        for record, given in records.items()
+        for field, said in given.get("properties", {}).items()
+        if not said.get("description")
+    ]
+    assert bare == []
 
 
 def test_an_unknown_format_is_an_input_error_that_lists_those_there_are() -> None:
