@@ -137,8 +137,8 @@ completes and checks a file as it is written.
 """
 BY_EVOLVE = """\
 The files that evolve writes, for programs that read them; [Evidence](../evidence.md) says how they belong together. All
-are canonical JSON (RFC 8785), but for `weights`, which is a table that ships.
-A field without a meaning is what its name says. `evolve schema NAME` prints the JSON Schema of each.
+are canonical JSON (RFC 8785), but for `weights`, which is a table that ships. `evolve schema NAME` prints the JSON
+Schema of each.
 """
 
 

@@ -54,7 +54,7 @@ class PhaseSpec(Record):
 class Phases(Record):
     """The phases of a cell, in order."""
 
-    phases: tuple[PhaseSpec, ...] = Field(min_length=1, max_length=8)
+    phases: tuple[PhaseSpec, ...] = Field(min_length=1, max_length=8, description="One session each; at most eight.")
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
