@@ -15,7 +15,6 @@ import click
 
 from evolve.cli.main import cli
 from evolve.records.schemas import FORMATS, json_schema
-from scripts.field_meanings import MEANINGS
 
 FOLDER = Path(__file__).parents[1] / "docs/reference"
 WIDTH = 100
@@ -95,12 +94,7 @@ def bounds_of(field: Schema) -> str:
     return ", ".join(f"{sign} {found[name]:g}" for name, sign in words.items() if name in found)
 
 
-def meaning_of(record: str, name: str, field: Schema) -> str:
-    """Return what a field means: by its schema, else by the table of meanings."""
-    return str(field.get("description") or MEANINGS.get(f"{record}.{name}") or MEANINGS.get(name) or "")
-
-
-def table(record: str, schema: Schema) -> str:
+def table(schema: Schema) -> str:
     """Return the fields of a record."""
     lines = ["| field | type | default | meaning |", "| --- | --- | --- | --- |"]
     required = set(schema.get("required", ()))
@@ -109,7 +103,7 @@ def table(record: str, schema: Schema) -> str:
         kind = type_of(field) + (f" ({limits})" if limits else "")
         default = "required" if name in required or "default" not in field else f"`{json.dumps(field['default'])}`"
         default = "" if default == "required" and name not in required else default
-        parts = (f"`{name}`", kind, default, meaning_of(record, name, field))
+        parts = (f"`{name}`", kind, default, str(field.get("description", "")))
         lines.append("| " + " | ".join(cell(part) for part in parts) + " |")
     return "\n".join(lines) + "\n"
 
@@ -134,7 +128,7 @@ def formats_page(title: str, about: str, names: Mapping[str, str]) -> str:
             if "enum" in schema:
                 parts.append(head + "\nOne of " + ", ".join(f"`{value}`" for value in schema["enum"]) + ".\n")
             elif "properties" in schema:
-                parts.append(head + "\n" + table(record, schema))
+                parts.append(head + "\n" + table(schema))
     return "\n".join(parts)
 
 
@@ -145,8 +139,8 @@ completes and checks a file as it is written.
 """
 BY_EVOLVE = """\
 The files that evolve writes, for programs that read them; [Evidence](../evidence.md) says how they belong together. All
-are canonical JSON (RFC 8785), but for `weights`, which is a table that ships.
-A field without a meaning is what its name says. `evolve schema NAME` prints the JSON Schema of each.
+are canonical JSON (RFC 8785), but for `weights`, which is a table that ships. `evolve schema NAME` prints the JSON
+Schema of each.
 """
 
 

@@ -33,9 +33,9 @@ APPEND = Field(default=None, max_length=65_536, description="Text that is added 
 class ChatAgentSpec(Record):
     """The embedded agent: one turn of a model of ``models``."""
 
-    adapter: Literal["chat"] = "chat"
-    model: Identifier
-    temperature: float = Field(default=0.7, ge=0, le=2)
+    adapter: Literal["chat"] = Field(default="chat", description="Which kind of agent it is.")
+    model: Identifier = Field(description="A model of `models`.")
+    temperature: float = Field(default=0.7, ge=0, le=2, description="How freely the model samples; 0 for not at all.")
     skills: Loads = LOADS
     append: str | None = APPEND
 
@@ -45,13 +45,15 @@ class McpServerSpec(Record):
 
     command: tuple[str, ...] = Field(min_length=1, description="{folder} is its folder's path inside.")
     folder: str | None = Field(default=None, description="A folder of it, mounted read-only.")
-    env: dict[EnvironmentName, str] = Field(default={})
+    env: dict[EnvironmentName, str] = Field(default={}, description="The server's environment.")
 
 
 class UpstreamSpec(Record):
     """Where the model of a program answers; the gateway alone knows the key."""
 
-    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")]
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")] = Field(
+        description="The address of the endpoint."
+    )
     key_env: EnvironmentName | None = Field(default=None, description="The environment variable that holds the key.")
 
 
@@ -67,12 +69,14 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:
 class ProgramSpec(Record):
     """An agent that is a program of its own; how it is asked and read is known by its adapter's name."""
 
-    adapter: Identifier
-    model: ModelName
+    adapter: Identifier = Field(description="Which kind of agent it is.")
+    model: ModelName = Field(description="The model, by its full name.")
     binary: str = Field(description="The program: a path, or a name on PATH.")
     version: str = Field(description="Its exact version; another one is refused.")
-    upstream: UpstreamSpec
-    effort: Effort | None = None
+    upstream: UpstreamSpec = Field(description="Where the gateway reaches the model.")
+    effort: Effort | None = Field(
+        default=None, description="How much the model is asked to think; null for its own default."
+    )
     skills: Loads = LOADS
     delivery: Delivery | None = Field(
         default=None,
@@ -143,7 +147,7 @@ PLACEHOLDERS = ("install", "gateway", "model", "token", "work", "home", "prompt_
 class CommandSpec(ProgramSpec):
     """Any other program. Placeholders: {install} {gateway} {model} {token} {work} {home} {prompt_file} {append}."""
 
-    adapter: Literal["command"]
+    adapter: Literal["command"] = Field(description="Which kind of agent it is.")
     install: str = Field(description="The folder of the program, mounted read-only; {install} is its path inside.")
     command: tuple[str, ...] = Field(min_length=1, description="The command; the prompt comes on standard input.")
     env: dict[EnvironmentName, str] = Field(default={}, description="The environment; {token} may stand here alone.")

@@ -31,20 +31,40 @@ class ArmSpec(Record):
     skills: Loads | None = Field(default=None, description="What is installed; []: no skill at all.")
     overlay: RelativePath | None = Field(default=None, description="Another version of the skill, by hand.")
     compressed: bool = Field(default=False, description="The skill without the words that can be spared.")
-    append: str | None = None
-    delivery: Delivery | None = None
-    model: Identifier | ModelName | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    effort: Effort | None = None
-    tools: tuple[str, ...] | None = None
-    denied_tools: tuple[str, ...] | None = None
-    mcp: dict[Identifier, McpServerSpec] | None = None
-    plugins: tuple[str, ...] | None = None
-    phases: PhasesSpec | None = None
-    max_turns: int | None = Field(default=None, ge=1, le=1000)
-    max_calls: int | None = Field(default=None, ge=1, le=10_000)
-    max_usd: float | None = Field(default=None, gt=0)
-    price: TokenPrice | None = None
+    append: str | None = Field(default=None, description="In place of the agent's `append`; null: as the agent.")
+    delivery: Delivery | None = Field(
+        default=None, description="In place of the agent's `delivery`; null: as the agent."
+    )
+    model: Identifier | ModelName | None = Field(
+        default=None, description="In place of the agent's `model`; null: as the agent."
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="In place of the agent's `temperature`; null: as the agent."
+    )
+    effort: Effort | None = Field(default=None, description="In place of the agent's `effort`; null: as the agent.")
+    tools: tuple[str, ...] | None = Field(
+        default=None, description="In place of the agent's `tools`; null: as the agent."
+    )
+    denied_tools: tuple[str, ...] | None = Field(
+        default=None, description="In place of the agent's `denied_tools`; null: as the agent."
+    )
+    mcp: dict[Identifier, McpServerSpec] | None = Field(
+        default=None, description="In place of the agent's `mcp`; null: as the agent."
+    )
+    plugins: tuple[str, ...] | None = Field(
+        default=None, description="In place of the agent's `plugins`; null: as the agent."
+    )
+    phases: PhasesSpec | None = Field(default=None, description="In place of the agent's `phases`; null: as the agent.")
+    max_turns: int | None = Field(
+        default=None, ge=1, le=1000, description="In place of the agent's `max_turns`; null: as the agent."
+    )
+    max_calls: int | None = Field(
+        default=None, ge=1, le=10_000, description="In place of the agent's `max_calls`; null: as the agent."
+    )
+    max_usd: float | None = Field(
+        default=None, gt=0, description="In place of the agent's `max_usd`; null: as the agent."
+    )
+    price: TokenPrice | None = Field(default=None, description="In place of the agent's `price`; null: as the agent.")
 
     @model_validator(mode="after")
     def _a_version_is_installed(self) -> Self:

@@ -21,6 +21,11 @@ from evolve.records.yaml_source import YamlSource
 MAX_RECORD_BYTES = 4 * 1024 * 1024
 MAX_JSONL_BYTES = 1024 * 1024 * 1024
 
+# What fields mean that many formats have.
+FILE_FORMAT = "The format of this file and its version."
+LINE_FORMAT = "The format of this line and its version."
+VARIANT = "Which of the kinds this is; it decides which other fields there are."
+
 
 class Record(BaseModel):
     """A frozen record that refuses unknown keys."""

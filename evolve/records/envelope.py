@@ -26,18 +26,24 @@ Base64 = Annotated[str, StringConstraints(max_length=MAX_ENVELOPE_BYTES), AfterV
 class EnvelopeSignature(Record):
     """A signature; the key id is a hint and decides nothing."""
 
-    keyid: Hint = ""
-    sig: Base64
+    keyid: Hint = Field(default="", description="The key id; it decides nothing.")
+    sig: Base64 = Field(description="The signature, in base64.")
 
 
 class Envelope(Record):
     """A signed payload and its signatures."""
 
-    payload: Base64
+    payload: Base64 = Field(description="What is signed, in base64: an in-toto Statement.")
     payload_type: Literal["application/vnd.in-toto+json"] = Field(
-        default="application/vnd.in-toto+json", alias="payloadType"
+        default="application/vnd.in-toto+json",
+        alias="payloadType",
+        description="What the payload is; it is signed with it.",
     )
-    signatures: tuple[EnvelopeSignature, ...] = Field(default=(), max_length=MAX_SIGNATURES)
+    signatures: tuple[EnvelopeSignature, ...] = Field(
+        default=(),
+        max_length=MAX_SIGNATURES,
+        description="The signatures; without one, nobody vouches for the payload.",
+    )
 
     @classmethod
     def around(cls, payload: bytes) -> Envelope:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from evolve.records.base import Digest, Identifier, Record, is_empty
+from evolve.records.base import FILE_FORMAT, Digest, Identifier, Record, is_empty
 from evolve.records.checks import RelativePath
 
 OVERLAY_SCHEMA: Final = "evolve/overlay@1"
@@ -20,16 +20,24 @@ Operator = GenerationOperator | Literal["manual"]
 class OverlaySpec(Record):
     """The lineage of an overlay; its text lies beside this file, at the paths it replaces."""
 
-    schema_id: Literal["evolve/overlay@1"] = Field(alias="schema")
-    skills: tuple[Identifier, ...] = Field(min_length=1, max_length=1)
-    operator: Operator = "manual"
+    schema_id: Literal["evolve/overlay@1"] = Field(alias="schema", description=FILE_FORMAT)
+    skills: tuple[Identifier, ...] = Field(
+        min_length=1, max_length=1, description="The skill whose files are replaced."
+    )
+    operator: Operator = Field(default="manual", description="What made the overlay.")
     parents: tuple[Digest, ...] = Field(default=(), description="Fingerprints or overlays it was made from.")
-    rationale: Annotated[str, StringConstraints(max_length=4000)] = ""
-    expected_effect: Annotated[str, StringConstraints(max_length=1000)] = ""
-    risks: tuple[Annotated[str, StringConstraints(max_length=1000)], ...] = Field(default=(), max_length=10)
-    model: str | None = None
-    prompt_sha256: Digest | None = None
-    evidence_sha256: Digest | None = None
+    rationale: Annotated[str, StringConstraints(max_length=4000)] = Field(
+        default="", description="Why it should be better."
+    )
+    expected_effect: Annotated[str, StringConstraints(max_length=1000)] = Field(
+        default="", description="What should change, and by how much."
+    )
+    risks: tuple[Annotated[str, StringConstraints(max_length=1000)], ...] = Field(
+        default=(), max_length=10, description="What could get worse."
+    )
+    model: str | None = Field(default=None, description="The model that wrote it, if one did.")
+    prompt_sha256: Digest | None = Field(default=None, description="The digest of the prompt that it was asked with.")
+    evidence_sha256: Digest | None = Field(default=None, description="The digest of the evidence that it was shown.")
     worked_examples: tuple[Identifier, ...] = Field(
         default=(), description="Train tasks that the text quotes on purpose."
     )

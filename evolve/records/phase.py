@@ -28,7 +28,7 @@ PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=400), Af
 class PhaseSpec(Record):
     """One session: what it is asked, with what, and what it may change."""
 
-    name: Identifier
+    name: Identifier = Field(description="The name by which later phases refer to it.")
     template: str = Field(description="direct, plan, work or review, as they ship; or a Jinja file of the workspace.")
     artifact: FileName | None = Field(
         default=None, description="The one document that it leaves, in a folder of its own outside the workspace."
@@ -54,7 +54,7 @@ class PhaseSpec(Record):
 class Phases(Record):
     """The phases of a cell, in order."""
 
-    phases: tuple[PhaseSpec, ...] = Field(min_length=1, max_length=8)
+    phases: tuple[PhaseSpec, ...] = Field(min_length=1, max_length=8, description="One session each; at most eight.")
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from evolve.records.base import Record
+from evolve.records.base import FILE_FORMAT, Record
 from evolve.records.public_key import PublicKey
 
 POLICY_SCHEMA: Final = "evolve/policy@1"
@@ -48,8 +48,8 @@ class Preset(StrEnum):
 class Screening(Record):
     """How candidates are compared before one of them may look at the sealed split."""
 
-    train_runs: int = Field(default=1, ge=1, le=100)
-    selection_runs: int = Field(default=2, ge=1, le=100)
+    train_runs: int = Field(default=1, ge=1, le=100, description="Runs of a train task and candidate.")
+    selection_runs: int = Field(default=2, ge=1, le=100, description="Runs of a selection task and candidate.")
     survivors: int = Field(default=3, ge=1, le=100, description="Candidates that go from train to selection.")
 
 
@@ -98,9 +98,12 @@ Sequential = Annotated[Literal["off", "rounds"], BeforeValidator(_switch)]
 class Policy(Record):
     """The thresholds; the digest of this record is part of the evidence."""
 
-    schema_id: Literal["evolve/policy@1"] = Field(alias="schema")
-    preset: Preset = Preset.PROVEN
-    metric: Metric = Metric.RESOLVE_RATE
+    schema_id: Literal["evolve/policy@1"] = Field(alias="schema", description=FILE_FORMAT)
+    preset: Preset = Field(
+        default=Preset.PROVEN,
+        description="proven: exact tests, noise asked before harm; thresholds: point estimates alone.",
+    )
+    metric: Metric = Field(default=Metric.RESOLVE_RATE, description="What is decided on.")
     direction: Literal["higher", "lower"] | None = Field(
         default=None, description="Which way is better; by default as the metric is meant, and nothing else is taken."
     )
@@ -114,7 +117,9 @@ class Policy(Record):
         default=None,
         description="mean_difference for a quality; for a cost, geometric_mean_ratio unless another is declared.",
     )
-    test: Literal["sign_flip", "mcnemar_exact"] = "sign_flip"
+    test: Literal["sign_flip", "mcnemar_exact"] = Field(
+        default="sign_flip", description="The exact paired test over tasks."
+    )
     min_runs: int = Field(default=3, ge=1, le=1000, description="Valid runs a task and arm.")
     min_improvement_pct: float = Field(
         default=5, ge=0, le=100, description="Percentage points of a quality; per cent of a cost."
@@ -153,21 +158,29 @@ class Policy(Record):
         le=16,
         description="Candidates that a generation may confirm, one after the other until one passes; each is a look.",
     )
-    screening: Screening = Screening()
-    leaks: LeakLimits = LeakLimits()
-    drift: DriftLimits = DriftLimits()
+    screening: Screening = Field(
+        default=Screening(), description="How candidates are compared before one is confirmed."
+    )
+    leaks: LeakLimits = Field(
+        default=LeakLimits(), description="When a skill that carries words of a hidden task is refused."
+    )
+    drift: DriftLimits = Field(default=DriftLimits(), description="When rows that are used again are dropped.")
     canaries: int = Field(
         default=1, ge=1, le=1000, description="Cells paid afresh for an arm and each sweep that it reuses."
     )
-    reuse_max_age_days: int = Field(default=30, ge=0, le=3650)
-    evidence_max_age_days: int = Field(default=90, ge=1, le=3650)
+    reuse_max_age_days: int = Field(
+        default=30, ge=0, le=3650, description="The oldest rows of the incumbent that are used again."
+    )
+    evidence_max_age_days: int = Field(default=90, ge=1, le=3650, description="The oldest evidence that is promoted.")
     max_attempts: int = Field(default=3, ge=1, le=10, description="Attempts at a cell that voids.")
     cache: CachePolicy = Field(
         default="warm", description="warm: one throw-away session an arm before its first cell; cold: none."
     )
     outage_streak: int = Field(default=5, ge=1, le=1000, description="Systemic failures in a row that stop a sweep.")
     # left out where it is the default, so that policies of before keep their digest
-    signatures: Signatures = Field(default=Signatures(), exclude_if=_says_nothing)
+    signatures: Signatures = Field(
+        default=Signatures(), exclude_if=_says_nothing, description="Whose signatures evidence must carry."
+    )
 
     @property
     def of_quality(self) -> bool:

@@ -19,11 +19,11 @@ Prose = Annotated[str, StringConstraints(max_length=8_000)]
 
 
 class _Span(Record):
-    path: Path
+    path: Path = Field(description="A file of the work.")
     line: int = Field(ge=1, le=10_000_000, description="The first line, from 1.")
     end_line: int | None = Field(default=None, ge=1, le=10_000_000, description="The last line; without it: the first.")
-    severity: Severity
-    category: Category
+    severity: Severity = Field(description="How bad it is.")
+    category: Category = Field(description="What kind of fault it is, in one word.")
 
     @model_validator(mode="after")
     def _ends_after_it_begins(self) -> Self:
@@ -40,19 +40,19 @@ class _Span(Record):
 class Finding(_Span):
     """One thing that a review says."""
 
-    id: Annotated[str, StringConstraints(min_length=1, max_length=80)]
+    id: Annotated[str, StringConstraints(min_length=1, max_length=80)] = Field(description="A name for the finding.")
     scenario: Prose = Field(description="What goes wrong, and when.")
     evidence: Prose = Field(description="The code that shows it, quoted.")
-    recommendation: Prose
-    blocking: bool
+    recommendation: Prose = Field(description="What should be done.")
+    blocking: bool = Field(description="Whether the change must not go in as it is.")
 
 
 class Review(Record):
     """The one document of a review."""
 
-    verdict: Literal["approve", "comment", "request_changes"]
-    summary: Prose = ""
-    findings: tuple[Finding, ...] = Field(max_length=MAX_FINDINGS)
+    verdict: Literal["approve", "comment", "request_changes"] = Field(description="What should become of the change.")
+    summary: Prose = Field(default="", description="The review in a few sentences.")
+    findings: tuple[Finding, ...] = Field(max_length=MAX_FINDINGS, description="The faults that were found.")
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> Self:
@@ -65,5 +65,5 @@ class Review(Record):
 class Label(_Span):
     """One thing that a good review says."""
 
-    id: Identifier
-    blocking: bool = False
+    id: Identifier = Field(description="A name: lower-case letters, digits and single hyphens.")
+    blocking: bool = Field(default=False, description="Whether the change must not go in as it is.")

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from evolve.records.base import Digest, Record
+from evolve.records.base import FILE_FORMAT, VARIANT, Digest, Record
 
 WEIGHTS_SCHEMA: Final = "evolve/weights@1"
 WeightsName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$", max_length=64)]
@@ -19,10 +19,12 @@ Numbered = Annotated[
 class HuggingFaceSource(Record):
     """One file of a Hugging Face repository."""
 
-    kind: Literal["hugging-face"]
-    repo: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")]
-    file: FileName
-    revision: FileName = "main"
+    kind: Literal["hugging-face"] = Field(description=VARIANT)
+    repo: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")] = Field(
+        description="The repository, as owner/name."
+    )
+    file: FileName = Field(description="The file in it.")
+    revision: FileName = Field(default="main", description="The branch, tag or commit that is asked for.")
 
     def label(self) -> str:
         """Return the source's name for messages."""
@@ -35,11 +37,15 @@ class WheelsSource(Record):
     The parts are concatenated in numeric order. Nothing is installed or imported.
     """
 
-    kind: Literal["wheels"]
-    distribution: Numbered
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9][0-9A-Za-z.+!]*$")]
-    parts: Annotated[int, Field(ge=1, le=999)]
-    member: Numbered
+    kind: Literal["wheels"] = Field(description=VARIANT)
+    distribution: Numbered = Field(description="The name of the distribution of a part; {part} is its number.")
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9][0-9A-Za-z.+!]*$")] = Field(
+        description="The version of every distribution."
+    )
+    parts: Annotated[int, Field(ge=1, le=999, description="How many parts there are.")]
+    member: Numbered = Field(
+        description="The path of a part below the wheel's one package folder; {part} is its number."
+    )
 
     def label(self) -> str:
         """Return the source's name for messages."""
@@ -60,20 +66,20 @@ Source = Annotated[HuggingFaceSource | WheelsSource, Field(discriminator="kind")
 class Weights(Record):
     """One model's weights; the sources are tried in order, and the hash alone is trusted."""
 
-    name: WeightsName
-    description: str
-    licence: str
-    size_bytes: Annotated[int, Field(gt=0)]
-    sha256: Digest
-    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
+    name: WeightsName = Field(description="The name by which they are installed.")
+    description: str = Field(description="What they are, for people.")
+    licence: str = Field(description="The licence that they are under.")
+    size_bytes: Annotated[int, Field(gt=0, description="Size of the file, in bytes.")]
+    sha256: Digest = Field(description="SHA-256 of the file.")
+    sources: Annotated[tuple[Source, ...], Field(min_length=1, description="Where they can be had.")]
 
 
 class WeightsCatalogue(Record):
     """The weights that can be installed by name."""
 
-    schema_id: Annotated[Literal["evolve/weights@1"], Field(alias="schema")]
-    default: WeightsName
-    weights: Annotated[tuple[Weights, ...], Field(min_length=1)]
+    schema_id: Annotated[Literal["evolve/weights@1"], Field(alias="schema", description=FILE_FORMAT)]
+    default: WeightsName = Field(description="The name of those that are installed when none is given.")
+    weights: Annotated[tuple[Weights, ...], Field(min_length=1, description="All weights.")]
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> WeightsCatalogue:

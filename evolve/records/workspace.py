@@ -18,7 +18,7 @@ from evolve.records.agent import (
     ProgramSpec,
 )
 from evolve.records.arm import RESERVED_ARMS, SHIPPED_ARMS, ArmSpec
-from evolve.records.base import Identifier, Record
+from evolve.records.base import FILE_FORMAT, VARIANT, Identifier, Record
 from evolve.records.checks import RelativePath
 from evolve.records.overlay import GenerationOperator
 from evolve.records.prices import TokenPrice
@@ -30,9 +30,9 @@ WORKSPACE_SCHEMA: Final = "evolve/workspace@1"
 class Price(Record):
     """What a model charges, in USD for a million tokens."""
 
-    input_usd: float = Field(ge=0)
+    input_usd: float = Field(ge=0, description="USD for a million tokens of input.")
     cached_input_usd: float | None = Field(default=None, ge=0, description="Without it: the price of other input.")
-    output_usd: float = Field(ge=0)
+    output_usd: float = Field(ge=0, description="USD for a million tokens of output.")
 
     @property
     def free(self) -> bool:
@@ -49,19 +49,27 @@ class Price(Record):
 class LocalModelSpec(Record):
     """Weights that run in-process, without a server."""
 
-    kind: Literal["local"]
+    kind: Literal["local"] = Field(description=VARIANT)
     weights: str = Field(description="A name of `evolve models list`, or the path of a GGUF file.")
-    threads: int = Field(default=2, ge=1, le=256)
-    context: int = Field(default=2048, ge=256, le=1_048_576, multiple_of=256)
+    threads: int = Field(default=2, ge=1, le=256, description="Threads that it runs on; two suit a quiet machine.")
+    context: int = Field(
+        default=2048,
+        ge=256,
+        le=1_048_576,
+        multiple_of=256,
+        description="Tokens that prompt and reply may take together.",
+    )
     shared_machine: bool = Field(default=False, description="True where other work keeps the cores busy.")
 
 
 class HttpModelSpec(Record):
     """Any OpenAI-compatible endpoint."""
 
-    kind: Literal["openai-compatible"]
-    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")]
-    model: Annotated[str, StringConstraints(min_length=1)]
+    kind: Literal["openai-compatible"] = Field(description=VARIANT)
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$")] = Field(
+        description="The address of the endpoint."
+    )
+    model: Annotated[str, StringConstraints(min_length=1)] = Field(description="The model, as the endpoint calls it.")
     key_env: EnvironmentName | None = Field(
         default=None,
         description="The environment variable that holds the key; the key itself is never written.",
@@ -82,7 +90,7 @@ class ProposerSpec(Record):
     templates: RelativePath | None = Field(
         default=None, description="A folder with templates that replace those of the package of the same name."
     )
-    temperature: float = Field(default=0.7, ge=0, le=2)
+    temperature: float = Field(default=0.7, ge=0, le=2, description="How freely the model samples; 0 for not at all.")
     operators: tuple[GenerationOperator, ...] = Field(
         default=("demonstrate", "lesson", "lesson+demonstrate", "reflect", "prune", "sharpen", "compress", "merge"),
         min_length=1,
@@ -109,20 +117,26 @@ class ProposerSpec(Record):
 class WorkspaceSpec(Record):
     """The whole of ``evolve.yaml``."""
 
-    schema_id: Literal["evolve/workspace@1"] = Field(alias="schema")
-    skill_roots: tuple[RelativePath, ...] = Field(default=("skills",), min_length=1)
-    corpus: RelativePath = "corpus"
-    overlays: RelativePath = "overlays"
-    promotion: RelativePath = "promotion"
-    results: RelativePath = "results"
+    schema_id: Literal["evolve/workspace@1"] = Field(alias="schema", description=FILE_FORMAT)
+    skill_roots: tuple[RelativePath, ...] = Field(
+        default=("skills",),
+        min_length=1,
+        description="Folders that hold skills; further ones hold copies that are kept the same.",
+    )
+    corpus: RelativePath = Field(default="corpus", description="The folder of tasks.")
+    overlays: RelativePath = Field(default="overlays", description="The folder of proposals.")
+    promotion: RelativePath = Field(default="promotion", description="The folder of policy, ledger and evidence.")
+    results: RelativePath = Field(
+        default="results", description="The folder of sweeps and generations, which is not committed."
+    )
     models: dict[Identifier, ModelSpec] = Field(default={}, description="Chat models; programs bring their own.")
-    agent: AgentSpec
+    agent: AgentSpec = Field(description="What skills are measured with.")
     arms: dict[Identifier, ArmSpec] = Field(default={}, description="Comparators, beside those that ship.")
     rivals: tuple[Identifier, ...] = Field(default=(), description="Comparators that every benchmark measures too.")
     required: tuple[Identifier, ...] = Field(
         default=(), description="Arms that use the skill as well: a candidate must win in each of them too."
     )
-    proposer: ProposerSpec
+    proposer: ProposerSpec = Field(description="Who reflects on failures, and by which operators candidates are made.")
     search: SearchSettings = Field(default=SearchSettings(), description="How a generation looks for candidates.")
     prices: dict[str, TokenPrice] = Field(
         default={}, description="What models charge, beside or in place of the table."

@@ -7,8 +7,7 @@ import pytest
 
 from evolve.cli.main import COMMANDS, cli
 from evolve.records.schemas import FORMATS, json_schema
-from scripts.field_meanings import MEANINGS
-from scripts.write_reference import BY_PEOPLE, FOLDER, commands, fields_of, meaning_of, pages
+from scripts.write_reference import FOLDER, commands, pages
 
 
 @pytest.mark.parametrize("name", pages())
@@ -37,25 +36,9 @@ def test_every_option_has_a_line_in_the_reference() -> None:
                 assert option.opts[0] in section, (name, option.opts)
 
 
-@pytest.mark.parametrize("name", BY_PEOPLE)
-def test_every_field_that_people_write_has_a_meaning(name: str) -> None:
-    for record, schema in fields_of(name):
-        for field, given in schema.get("properties", {}).items():
-            assert meaning_of(record, field, given), f"{record}.{field}: scripts/field_meanings.py"
-
-
 def test_every_format_and_each_of_its_fields_is_in_the_reference() -> None:
     page = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("formats.md", "records.md"))
     for name in FORMATS:
         section = page.split(f"\n## {name}\n")[1].split("\n##")[0]
         for field in json_schema(name)["properties"]:
             assert f"| `{field}` |" in section, (name, field)
-
-
-def test_no_meaning_is_left_of_a_field_that_is_gone_or_has_one_in_its_schema() -> None:
-    needed = set()
-    for name in BY_PEOPLE:
-        for record, schema in fields_of(name):
-            bare = [field for field, given in schema.get("properties", {}).items() if "description" not in given]
-            needed |= {f"{record}.{field}" for field in bare} | set(bare)
-    assert set(MEANINGS) - needed == set()

@@ -20,13 +20,16 @@ from evolve.propose.search.strategies import begun
 from evolve.records.archive import ArchiveEntry, Learning
 from evolve.records.base import Record, parse_json
 from evolve.records.cell_spec import CellSpec
+from evolve.records.envelope import Envelope
 from evolve.records.event import Event
 from evolve.records.generation import Generation, Proposal, Request
 from evolve.records.kinds import Outcome, Role
 from evolve.records.ledger import LedgerEntry
 from evolve.records.overlay import OverlaySpec
+from evolve.records.phase import Phases
 from evolve.records.plan import Arm
 from evolve.records.promotion import CanaryRecord, LedgerPosition, Promotion, ReuseRecord, SealedTask, Spend
+from evolve.records.recovery import Recovery
 from evolve.records.row import Usage
 from evolve.records.schemas import FORMATS, json_schema
 from evolve.records.search import SearchSettings
@@ -206,6 +209,33 @@ def test_a_schema_has_its_id_and_describes_the_format(name: str) -> None:
     schema = json_schema(name)
     assert (schema["$id"], schema["additionalProperties"]) == (f"evolve/{name}@1", False)
     assert schema["description"]
+
+
+def bare_fields(record: str, schema: dict[str, Any]) -> list[str]:
+    """Return the fields of a schema, at any depth, that do not say what they mean."""
+    return [
+        f"{name}.{field}"
+        for name, part in {record: schema, **schema.get("$defs", {})}.items()
+        for field, said in part.get("properties", {}).items()
+        if not said.get("description", "").endswith(".")
+    ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_field_of_a_format_says_what_it_means(name: str) -> None:
+    assert bare_fields(FORMATS[name].__name__, json_schema(name)) == []
+
+
+@pytest.mark.parametrize("record", [Envelope, Phases, Recovery])
+def test_every_field_of_a_record_that_is_no_format_says_what_it_means(record: type[Record]) -> None:
+    assert bare_fields(record.__name__, record.model_json_schema(by_alias=True)) == []
+
+
+def test_a_field_without_a_meaning_is_found_at_any_depth() -> None:
+    schema = json_schema("row")
+    del schema["properties"]["key"]["description"]
+    del schema["$defs"]["Usage"]["properties"]["turns"]["description"]
+    assert bare_fields("Row", schema) == ["Row.key", "Usage.turns"]
 
 
 def test_an_unknown_format_is_an_input_error_that_lists_those_there_are() -> None:
