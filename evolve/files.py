@@ -18,6 +18,7 @@ from evolve.hostile import open_file
 MAX_PATH_CHARS = 1024
 MAX_NAME_BYTES = 255
 STALE_S = 24 * 3600
+CLOCK_SLACK_S = 5.0
 MAX_PID_BYTES = 64
 
 
@@ -204,17 +205,27 @@ def writer_lock(path: Path, what: str, *, wait_s: float = 0) -> Iterator[None]:
 
 
 def holder_of(lock: Path) -> int | None:
-    """Return the process that holds the lock of a writer; ``None`` when none that is alive does."""
+    """Return the process that holds the lock of a writer; ``None`` when none that is alive does.
+
+    A process that began after the lock was taken only has the number of one that is gone.
+    """
+    path = lock.with_suffix(".pid")
     try:
-        pid = int(_holder_of(lock.with_suffix(".pid")))
-        if pid <= 0:  # which would mean whole groups of processes
-            return None
-        os.kill(pid, 0)
-    except (ValueError, ProcessLookupError, OverflowError):
+        pid = int(_holder_of(path))
+    except ValueError:
         return None
-    except PermissionError:
-        pass
-    return pid
+    if pid <= 0:  # which would mean whole groups of processes
+        return None
+
+    import psutil
+
+    try:
+        taken = path.stat().st_mtime
+        return pid if psutil.Process(pid).create_time() <= taken + CLOCK_SLACK_S else None
+    except (psutil.NoSuchProcess, OSError, OverflowError, ValueError):
+        return None
+    except psutil.AccessDenied:
+        return pid
 
 
 def _holder_of(path: Path) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from evolve.files import holder_of, writer_lock
@@ -73,6 +74,15 @@ def test_a_damaged_sweep_is_named_and_the_others_are_shown(
 @pytest.mark.parametrize("text", ["", "no number", "0x1", "0", "-1", "\u0661", "999999999999999999999", "4194304999"])
 def test_a_lock_that_nobody_alive_holds_has_no_holder(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.pid").write_text(text)
+    assert holder_of(tmp_path / "x.lock") is None
+
+
+def test_a_process_that_began_after_the_lock_was_taken_only_has_the_number_of_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "x.pid"
+    path.write_text(f"{os.getpid()}\n")
+    assert holder_of(tmp_path / "x.lock") == os.getpid()
+    long_ago = psutil.Process().create_time() - 60
+    os.utime(path, (long_ago, long_ago))
     assert holder_of(tmp_path / "x.lock") is None
 
 
