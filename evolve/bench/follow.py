@@ -57,17 +57,7 @@ class Follower:
             InputError: It is gone or invalid.
 
         """
-        path = self._path.with_name(PLAN_FILE)
-        plan, began_with = read_json(Plan, path), self.state.plan_sha256
-        if began_with is not None and not self._is_plan(path, began_with) and plan.digest() != began_with:
-            raise EvidenceFault(f"{path}: not the plan that the journal began with", code="plan-changed")
-        return plan
-
-    def _is_plan(self, path: Path, digest: str) -> bool:
-        """Whether a file holds the plan of a digest as it was written, which is seen quicker than by the plan."""
-        with contextlib.suppress(OSError), open_file(path) as file:
-            return sha256_bytes(file.read().rstrip(b"\n")) == digest
-        return False
+        return _checked_plan(self._path.with_name(PLAN_FILE), self.state.plan_sha256)
 
     def _new_lines(self) -> list[bytes]:
         try:
@@ -81,3 +71,33 @@ class Follower:
             if self._offset:
                 raise EvidenceFault(f"{self._path}: gone while it was followed", code="broken-journal") from None
             return []
+
+
+def plan_of(sweep: Path) -> Plan:
+    """Read the plan of a sweep, which must be the one that its journal began with, where there is a journal.
+
+    Raises:
+        EvidenceFault: It is another, or the journal begins with a line that is damaged.
+        InputError: It is gone or invalid.
+
+    """
+    journal, began_with = sweep / JOURNAL_FILE, None
+    with contextlib.suppress(FileNotFoundError), opened(journal) as file:
+        line = file.readline()
+        if line.endswith(b"\n"):
+            began_with = parse_event(line[:-1], f"{journal}:1").plan_sha256
+    return _checked_plan(sweep / PLAN_FILE, began_with)
+
+
+def _checked_plan(path: Path, began_with: str | None) -> Plan:
+    plan = read_json(Plan, path)
+    if began_with is not None and not _holds(path, began_with) and plan.digest() != began_with:
+        raise EvidenceFault(f"{path}: not the plan that the journal began with", code="plan-changed")
+    return plan
+
+
+def _holds(path: Path, digest: str) -> bool:
+    """Whether a file holds the plan of a digest as it was written, which is seen quicker than by the plan."""
+    with contextlib.suppress(OSError), open_file(path) as file:
+        return sha256_bytes(file.read().rstrip(b"\n")) == digest
+    return False

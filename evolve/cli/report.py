@@ -88,7 +88,7 @@ def _html(workspace: Workspace, source: Source, *, cells: bool) -> bytes:
 
 
 def _markdown(workspace: Workspace, source: Source) -> str:
-    from evolve.bench.books import PLAN_FILE
+    from evolve.bench.follow import plan_of
     from evolve.bench.measured import counted_rows
     from evolve.cli.generations import evidence_of_generation
     from evolve.generation.state import open_generation
@@ -96,13 +96,11 @@ def _markdown(workspace: Workspace, source: Source) -> str:
     from evolve.promote.evidence import read_evidence
     from evolve.promote.git import Repository
     from evolve.propose.diagnostics.columns import diagnostics_table, sweep_diagnostics
-    from evolve.records.base import read_json
-    from evolve.records.plan import Plan
     from evolve.report.markdown import generation_report, promotion_report, sweep_report
 
     kind, folder = source.kind, source.folder
     if kind == "sweep":
-        plan, rows = read_json(Plan, folder / PLAN_FILE), tuple(counted_rows(folder))
+        plan, rows = plan_of(folder), tuple(counted_rows(folder))
         return sweep_report(plan, rows, diagnostics_table(sweep_diagnostics(folder, plan, rows)))
     repository = Repository(workspace.root)
     if kind == "promotion":
@@ -141,13 +139,11 @@ def _sweep_json(folder: Path) -> str:
     """Return the plan of a sweep, and beside it what its transcripts show."""
     import json
 
-    from evolve.bench.books import PLAN_FILE
+    from evolve.bench.follow import plan_of
     from evolve.bench.measured import counted_rows
     from evolve.propose.diagnostics.columns import sweep_diagnostics
-    from evolve.records.base import read_json
-    from evolve.records.plan import Plan
 
-    plan = read_json(Plan, folder / PLAN_FILE)
+    plan = plan_of(folder)
     columns = sweep_diagnostics(folder, plan, counted_rows(folder))
     value = {**plan.json_value(), "diagnostics": [column.json_value() for column in columns]}
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)

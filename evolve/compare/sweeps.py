@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from evolve.bench.books import PLAN_FILE
+from evolve.bench.follow import plan_of
 from evolve.bench.measured import counted_rows
 from evolve.compare.figures import Formula, Price, Run, Side, formulas, with_formulas
 from evolve.compare.scorecards import is_file
 from evolve.digest import sha256_json
 from evolve.errors import InputError
-from evolve.records.base import read_json
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row, Usage
 
@@ -41,7 +41,7 @@ def read_sweep(folder: Path, price: Price | None = None) -> dict[str, Side]:
         InputError: The plan or a row is invalid.
 
     """
-    plan = read_json(Plan, folder / PLAN_FILE)
+    plan = plan_of(folder)
     rows = counted_rows(folder)
     found = formulas(_MEASURED, price)
     return {arm.name: _side(plan, arm.name, [row for row in rows if row.arm == arm.name], found) for arm in plan.arms}

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evolve.agents.transcripts import tells
-from evolve.bench.books import PLAN_FILE
+from evolve.bench.follow import plan_of
 from evolve.bench.journal import JOURNAL_FILE, stream_events
 from evolve.bench.measured import counted_rows
 from evolve.bench.reuse import stored_reply
 from evolve.digest import sha256_bytes
 from evolve.hostile import open_file
 from evolve.propose.diagnostics.of_row import transcript_of
-from evolve.records.base import read_json
 from evolve.records.plan import Plan, PlannedCell
 from evolve.records.row import Row
 from evolve.scorecard.card import Card, Told, card_of
@@ -48,7 +47,7 @@ def scorecard_of(folders: Iterable[Path], arm: str | None = None) -> Scorecard:
     cards: list[Card] = []
     paid: dict[tuple[str, str], Paid] = {}
     for folder in folders:
-        plan = read_json(Plan, folder / PLAN_FILE)
+        plan = plan_of(folder)
         spending = spending_of(plan, stream_events(folder / JOURNAL_FILE))
         paid |= {(plan.sweep, name): found for name, found in spending.arms.items() if arm in (None, name)}
         cards += _cards(folder, plan, spending, arm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evolve.bench.books import PLAN_FILE
+from evolve.bench.follow import plan_of
 from evolve.bench.journal import JOURNAL_FILE, read_state
 from evolve.bench.measured import counted_rows
 from evolve.errors import InputError
@@ -16,8 +16,6 @@ from evolve.promote.git import Repository
 from evolve.promote.lineage import read_ancestry
 from evolve.promote.signatories import signatories
 from evolve.propose.diagnostics.columns import sweep_diagnostics
-from evolve.records.base import read_json
-from evolve.records.plan import Plan
 from evolve.records.row import Row
 from evolve.report.cell.reader import CellReader
 from evolve.report.page.drawers import Drawers, drawers_of
@@ -37,7 +35,7 @@ def sweep_alone(workspace: Workspace, folder: Path, *, cells: bool) -> bytes:
         InputError: It has no two arms that could stand beside each other, or it is invalid.
 
     """
-    plan, rows = read_json(Plan, folder / PLAN_FILE), tuple(counted_rows(folder))
+    plan, rows = plan_of(folder), tuple(counted_rows(folder))
     voided = tuple(row for _, row in read_state(folder / JOURNAL_FILE).voided)
     beside = Beside(voided, sweep_diagnostics(folder, plan, rows))
     return sweep_html(plan, rows, _drawers(workspace, rows, (plan.sweep,)) if cells else NO_DRAWERS, beside)

@@ -158,3 +158,26 @@ def test_where_nothing_can_be_written_what_to_do_is_told(
     assert "give another file with --output" in ran.err and "evolve resume" not in ran.err
     ran = evolve("report", sweep, "--csv", "--output", "")
     assert ran.code == 2 and "is a folder" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "SWEEP"),
+        ("report", "SWEEP", "--json"),
+        ("report", "SWEEP", "--html"),
+        ("scorecard", "SWEEP"),
+        ("compare", "SWEEP", "SWEEP"),
+        ("watch", "SWEEP"),
+    ],
+)
+def test_a_plan_that_is_not_the_one_of_the_journal_is_told(
+    measured: Measured, evolve: CommandLine, command: tuple[str, ...]
+) -> None:
+    sweep = sweep_of(measured)
+    arguments = [sweep if one == "SWEEP" else one for one in command]
+    assert evolve(*arguments).code == 0
+    plan = find_workspace(measured.root).sweeps / sweep / "plan.json"
+    plan.write_text(plan.read_text().replace('"runs":3', '"runs":4'))
+    ran = evolve(*arguments)
+    assert ran.code == 1 and "not the plan that the journal began with" in ran.err

@@ -76,7 +76,7 @@ def test_a_task_is_read_once_and_a_plan_never_again(
         return load_task(folder)
 
     monkeypatch.setattr(reader, "load_task", counted)
-    monkeypatch.setattr(reader, "read_json", lambda *_: 1 / 0)
+    monkeypatch.setattr(reader, "plan_of", lambda *_: 1 / 0)
     site = make_site(live=False, cells=True)
     export_site(site, tmp_path / "out")
     cells = len(list(tmp_path.glob("out/sweep/*/cell/*.html")))

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from evolve.bench.books import PLAN_FILE
+from evolve.bench.follow import plan_of
 from evolve.corpus.loading import LoadedTask, load_task
 from evolve.errors import EvolveError
-from evolve.records.base import read_json
 from evolve.records.plan import Plan
 from evolve.records.row import Row
 from evolve.report.cell.kept import kept_of
@@ -50,9 +50,7 @@ class CellReader:
 
     @cached_property
     def _plans(self) -> tuple[Plan, ...]:
-        return self._known_plans or tuple(
-            read_json(Plan, path) for one in self._sweeps if (path := one / PLAN_FILE).exists()
-        )
+        return self._known_plans or tuple(plan_of(one) for one in self._sweeps if (one / PLAN_FILE).exists())
 
     def _adapter(self, arm: str) -> str:
         plan = next((one for one in self._plans if any(each.name == arm for each in one.arms)), None)
