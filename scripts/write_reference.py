@@ -28,6 +28,20 @@ BY_PEOPLE: Mapping[str, str] = {
     "overlay": "overlays/OVERLAY/overlay.yaml",
     "prices": "the table of prices",
 }
+BY_EVOLVE_ALONE: Mapping[str, str] = {
+    "archive": "overlays/archive.jsonl, a line each",
+    "cell-spec": "none: what an executor is handed",
+    "decision": "none: part of promotion.json",
+    "event": "results/sweeps/SWEEP/journal.jsonl, a line each",
+    "generation": "results/generations/GENERATION/generation.json",
+    "learning": "overlays/learnings.jsonl, a line each",
+    "ledger": "promotion/ledger.jsonl, a line each",
+    "plan": "results/sweeps/SWEEP/plan.json",
+    "promotion": "promotion/SKILL/OVERLAY/promotion.json",
+    "row": "rows.jsonl of a sweep and of evidence, a line each",
+    "search": "results/generations/GENERATION/search.json",
+    "weights": "a table that ships",
+}
 ANCHORS = {
     record.__name__: f"{'formats' if name in BY_PEOPLE else 'records'}.md#{name}" for name, record in FORMATS.items()
 }
@@ -124,7 +138,7 @@ def formats_page(title: str, about: str, names: Mapping[str, str]) -> str:
                 continue
             told.add(record)
             said = str(schema.get("description", "")).split("\n\n")[0]
-            head = f"## {name}\n\nFile: `{where}`. {said}\n" if number == 0 else f"### {record}\n\n{said}\n"
+            head = f"## {name}\n\nFile: {where}. {said}\n" if number == 0 else f"### {record}\n\n{said}\n"
             if "enum" in schema:
                 parts.append(head + "\nOne of " + ", ".join(f"`{value}`" for value in schema["enum"]) + ".\n")
             elif "properties" in schema:
@@ -146,11 +160,10 @@ Schema of each.
 
 def pages() -> Mapping[str, str]:
     """Return the text of every page by the name of its file."""
-    others = {name: name for name in FORMATS if name not in BY_PEOPLE}
     return {
         "cli.md": cli_page(),
         "formats.md": formats_page("Files that people write", BY_HAND, BY_PEOPLE),
-        "records.md": formats_page("Files that evolve writes", BY_EVOLVE, others),
+        "records.md": formats_page("Files that evolve writes", BY_EVOLVE, BY_EVOLVE_ALONE),
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evolve.cli.main import COMMANDS, cli
 from evolve.records.schemas import FORMATS, json_schema
-from scripts.write_reference import FOLDER, commands, pages
+from scripts.write_reference import BY_EVOLVE_ALONE, BY_PEOPLE, FOLDER, commands, pages
 
 
 @pytest.mark.parametrize("name", pages())
@@ -42,3 +42,8 @@ def test_every_format_and_each_of_its_fields_is_in_the_reference() -> None:
         section = page.split(f"\n## {name}\n")[1].split("\n##")[0]
         for field in json_schema(name)["properties"]:
             assert f"| `{field}` |" in section, (name, field)
+
+
+def test_every_format_has_its_page() -> None:
+    assert {*BY_PEOPLE, *BY_EVOLVE_ALONE} == set(FORMATS)
+    assert not {*BY_PEOPLE} & {*BY_EVOLVE_ALONE}
