@@ -22,6 +22,7 @@ REQUIRED = "EVOLVE_REAL_BROWSER"
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
