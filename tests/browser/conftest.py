@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
 
 from tests.promote.conftest import Measured, measured, measured_once
 from tests.report.conftest import evidence
@@ -30,6 +30,8 @@ QUIET = (
     "--disable-sync",
 )
 SERIOUS = ("serious", "critical")
+PATIENCE_MS = 30_000  # a busy machine is slow, and not wrong
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -50,7 +52,7 @@ class Tabs:
     def open(self, where: str | Path) -> Page:
         address = where.resolve().as_uri() if isinstance(where, Path) else where
         page = self.context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("request", lambda request: self._watch(request, address))
