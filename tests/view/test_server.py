@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -160,8 +162,13 @@ def test_what_happens_to_a_sweep_is_told_as_it_happens_and_its_end_last(make_sit
 
 def test_it_stops_while_somebody_looks(make_site: MakeSite, growing: Growing) -> None:
     with viewed(make_site()) as (viewer, client), client.stream("GET", "events") as stream:
-        told(stream.iter_lines())
+        lines = stream.iter_lines()
+        told(lines)
         viewer.stop()
+        began = time.monotonic()
+        with contextlib.suppress(httpx.RemoteProtocolError, httpx.ReadError):  # it may be cut off in the middle
+            list(lines)
+        assert time.monotonic() - began < 15, "the stream ends with the server, and not with who looks"
 
 
 def test_who_was_away_is_told_what_happened_meanwhile(make_site: MakeSite, growing: Growing) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from evolve.agents.steps import Steps, read_steps
 from evolve.agents.transcript_events import objects_of
 from evolve.agents.transcripts import read_transcript
 from evolve.bench.reuse import checks_name, patch_name, stored_reply, stored_transcript
@@ -17,7 +18,7 @@ from evolve.digest import sha256_file
 from evolve.hostile import read_below
 from evolve.propose.diagnostics.diagnose import diagnose_transcript
 from evolve.records.row import Row
-from evolve.report.cell.steps import Steps, read_steps
+from evolve.report.page.visible import shown
 from evolve.scoring.verify import Said
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -67,7 +68,7 @@ def kept_of(sweeps: Sequence[Path], row: Row, adapter: str, task: LoadedTask | N
         reply=_text(reply) if reply is not None else None,
         patch=_beside(folders, patch_name(row)),
         said=_said(_beside(folders, checks_name(row))),
-        steps=read_steps(objects_of(transcript), adapter) if transcript is not None else None,
+        steps=read_steps(objects_of(transcript), adapter, shown) if transcript is not None else None,
         hints=tuple(diagnose_transcript(events).lines(hints)) if events is not None else (),
     )
 

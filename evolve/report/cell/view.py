@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from evolve.agents.accounts import PhaseAccount
+from evolve.agents.steps import Steps
 from evolve.propose.evidence import failed_rule
 from evolve.records.kinds import Split
 from evolve.records.row import CheckOutcome, Row, Usage
 from evolve.report.cell.kept import Kept
-from evolve.report.cell.steps import Steps
 from evolve.report.page.rests import Fact, Table
 from evolve.report.page.visible import shown
 from evolve.report.page.words import WordDiff, word_diff

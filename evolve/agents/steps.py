@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 
 from evolve.agents.accounts import KEY as ACCOUNTS
 from evolve.agents.accounts import PhaseAccount, read_accounts
-from evolve.report.page.visible import shown
 
 MOST_STEPS: Final = 2_000
 STEP_CHARS: Final = 20_000
@@ -59,8 +58,12 @@ class Steps:
     accounts: tuple[PhaseAccount, ...] = ()
 
 
+Show = Callable[[str, int], str]
+
+
 @dataclass
 class _Reader:
+    show: Show
     steps: list[Step] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
     left_out: int = 0
@@ -73,7 +76,7 @@ class _Reader:
             return -1
         said = None if answered is None else self._cut(_text(answered))
         line = " ".join(title.split())
-        self.steps.append(Step(kind, shown(line, TITLE_CHARS), self._cut(_text(text)), said, failed))
+        self.steps.append(Step(kind, self.show(line, TITLE_CHARS), self._cut(_text(text)), said, failed))
         return len(self.steps) - 1
 
     def answer(self, call: str, answered: object, *, failed: bool) -> None:
@@ -85,20 +88,21 @@ class _Reader:
         self.steps[position] = replace(self.steps[position], answered=self._cut(_text(answered)), failed=failed)
 
     def _cut(self, text: str) -> str:
-        cut = shown(text, min(STEP_CHARS, self.left_chars))
+        cut = self.show(text, min(STEP_CHARS, self.left_chars))
         self.left_chars = max(0, self.left_chars - len(cut))
         return cut
 
 
-def read_steps(lines: Iterable[dict[str, Any] | None], adapter: str) -> Steps:
+def read_steps(lines: Iterable[dict[str, Any] | None], adapter: str, show: Show) -> Steps:
     """Return the steps of a transcript; whatever it holds is shown in one way or another.
 
     Args:
         lines: The JSON object of each line, ``None`` for one that holds none.
         adapter: Who wrote it; what is not known is shown line by line.
+        show: Returns a text as it may be shown, of so many characters at the most.
 
     """
-    reader, unreadable, errors = _Reader(), 0, ""
+    reader, unreadable, errors = _Reader(show), 0, ""
     accounts: tuple[PhaseAccount, ...] = ()
     take = _READERS.get(adapter, _take_anything)
     for line in lines:
@@ -108,7 +112,7 @@ def read_steps(lines: Iterable[dict[str, Any] | None], adapter: str) -> Steps:
         if "evolve_phase" in line:
             reader.add("phase", f"phase {_text(line['evolve_phase'])}", "")
         elif "evolve_errors" in line:
-            errors = shown(_text(line["evolve_errors"]), STEP_CHARS)
+            errors = show(_text(line["evolve_errors"]), STEP_CHARS)
         elif ACCOUNTS in line:
             accounts = read_accounts(line)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evolve.agents.accounts import PhaseAccount
-from evolve.report.cell.steps import ALL_CHARS, MOST_STEPS, STEP_CHARS, Step, read_steps
+from evolve.agents.steps import ALL_CHARS, MOST_STEPS, STEP_CHARS, Step, Steps, read_steps
+from evolve.report.page.visible import shown
 from evolve.sandbox.gateway.meter import Tokens
 
 anything = st.recursive(
@@ -20,6 +22,10 @@ anything = st.recursive(
 NAMES = ("type", "message", "content", "item", "id", "input", "name", "tool_use_id", "text")
 OWN = ("evolve_phase", "evolve_errors", "evolve_accounts")
 lines = st.none() | st.dictionaries(st.sampled_from((*NAMES, *OWN)), anything, max_size=6)
+
+
+def steps_of(said: Iterable[Any], adapter: str) -> Steps:
+    return read_steps(said, adapter, shown)
 
 
 def assistant(*blocks: Any) -> dict[str, Any]:
@@ -39,7 +45,7 @@ def result(identifier: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_results_of_calls_made_at_once_stand_beside_their_own_call() -> None:
-    found = read_steps(
+    found = steps_of(
         [
             assistant(
                 {"type": "text", "text": "I look."}, call("Read", "a", path="x.py"), call("Bash", "b", command="false")
@@ -56,7 +62,7 @@ def test_results_of_calls_made_at_once_stand_beside_their_own_call() -> None:
 
 
 def test_a_result_whose_call_is_not_told_stands_alone_and_a_call_may_stay_open() -> None:
-    found = read_steps([results(result("z", "late")), assistant(call("Read", "a"))], "claude-code")
+    found = steps_of([results(result("z", "late")), assistant(call("Read", "a"))], "claude-code")
     assert [(step.title, step.answered) for step in found.steps] == [
         ("a result without its call", "late"),
         ("Read:", None),
@@ -65,7 +71,7 @@ def test_a_result_whose_call_is_not_told_stands_alone_and_a_call_may_stay_open()
 
 def test_what_codex_did_is_told_once_when_it_has_ended() -> None:
     command = {"type": "command_execution", "command": "ls", "aggregated_output": "a\n", "exit_code": 0}
-    found = read_steps(
+    found = steps_of(
         [
             {"type": "item.started", "item": {**command, "exit_code": None}},
             {"type": "item.completed", "item": command},
@@ -87,7 +93,7 @@ def test_what_codex_did_is_told_once_when_it_has_ended() -> None:
 
 def test_the_lines_of_evolve_are_what_they_say() -> None:
     account = {"phase": "work", "told": {"input": 3}, "metered": None, "calls": 2, "answered": 1}
-    found = read_steps(
+    found = steps_of(
         [
             {"evolve_phase": "plan"},
             {"role": "user", "content": "hello"},
@@ -107,7 +113,7 @@ def test_the_lines_of_evolve_are_what_they_say() -> None:
 
 @given(st.lists(lines, max_size=6), st.sampled_from(["claude-code", "codex", "chat", ""]))
 def test_whatever_stands_there_is_shown_or_counted(said: list[Any], adapter: str) -> None:
-    found = read_steps(said, adapter)
+    found = steps_of(said, adapter)
     assert found.unreadable == said.count(None)
     for step in found.steps:
         f"{step.title}{step.asked}{step.answered}".encode()
@@ -117,14 +123,14 @@ def test_whatever_stands_there_is_shown_or_counted(said: list[Any], adapter: str
 def test_texts_without_end_are_cut_and_steps_beyond_the_most_are_counted(adapter: str) -> None:
     huge = "x" * 1_000_000
     line = {"type": "item.completed", "item": {"type": "agent_message", "text": huge}, "message": {"content": huge}}
-    found = read_steps([line] * 150, adapter)
+    found = steps_of([line] * 150, adapter)
     assert sum(len(step.asked) for step in found.steps) < ALL_CHARS + 150 * 100
     assert len(found.steps[0].asked) < STEP_CHARS + 100
     assert "more characters" in found.steps[0].asked and "more characters" in found.steps[-1].asked
-    many = read_steps(({"type": "note"} for _ in range(MOST_STEPS + 7)), adapter)
+    many = steps_of(({"type": "note"} for _ in range(MOST_STEPS + 7)), adapter)
     assert (len(many.steps), many.left_out) == (MOST_STEPS, 7)
 
 
 def test_what_hides_or_steers_is_seen() -> None:
-    found = read_steps([assistant({"type": "text", "text": "\x1b[31m\u202e::error::x\r\n<script>"})], "claude-code")
+    found = steps_of([assistant({"type": "text", "text": "\x1b[31m\u202e::error::x\r\n<script>"})], "claude-code")
     assert found.steps[0].asked == "\\x1b[31m\\u202e::error::x\\r\n<script>"
