@@ -11,7 +11,7 @@ from typing import Any
 from evolve.agents.accounts import PhaseAccount, with_accounts, with_line
 from evolve.agents.adapter import Adapter, Ask, Program, Treatment, pasted
 from evolve.agents.base import Session, SessionEnd
-from evolve.agents.heard import Verdict, conclude, not_invoked, read_back
+from evolve.agents.heard import Heard, Verdict, conclude, not_invoked, read_back
 from evolve.agents.output import LARGEST_OUTPUT, errors_of, hear, last_words, telling_lines, transcript_of
 from evolve.agents.phases import (
     ARTIFACT,
@@ -35,8 +35,8 @@ from evolve.records.phase import PhaseSpec
 from evolve.records.prices import TokenPrice
 from evolve.records.row import Usage
 from evolve.records.task import Limits, Task
-from evolve.sandbox.box import WORK, Box, BoxJob, BoxLimits
-from evolve.sandbox.gateway.account import Upstream
+from evolve.sandbox.box import WORK, Box, BoxEnd, BoxJob, BoxLimits
+from evolve.sandbox.gateway.account import Account, Upstream
 from evolve.sandbox.gateway.meter import Tokens
 from evolve.sandbox.gateway.server import Gateway
 from evolve.sandbox.gateway.tape import Player, Recorder
@@ -257,20 +257,27 @@ class ContainedAgent:
         account = gateway.account
         output = read_below(room, out.name, LARGEST_OUTPUT) or b""
         heard = hear(adapter, output, home, shown)
+        heard, verdict = self._judged(phase.adapter, heard, end, account, session, last_words(err))
+        usage = usage_of(heard, end, account, self.settings["model"], self.price)
+        two = phase_account(phase.spec.name, heard, account)
+        return _Ended(verdict, usage, heard.reply, output, errors_of(err), heard.skills_used, account=two)
+
+    def _judged(
+        self, adapter: Adapter, heard: Heard, end: BoxEnd, account: Account, session: Session, last: str
+    ) -> tuple[Heard, Verdict]:
+        """Return what can be believed of what a program said, and how its session ended."""
         # What the program says is said by a process that the session's own could imitate; the gateway's word is not.
         heard = replace(heard, skills_used=heard.skills_used & account.seen)
         if not adapter.proves_skill_use:
             heard = replace(heard, skills_used=frozenset(account.seen))
             if heard.finished and heard.failure is None:  # some call an error of the provider their reply
                 heard = replace(heard, failure=account.last_failure)
-        verdict = conclude(heard, end, account, last_words(err))
+        verdict = conclude(heard, end, account, last)
         if verdict.kind is None and adapter.pastes_skills and session.expects not in {None, *account.seen}:
             verdict = Verdict(ErrorKind.CONTAMINATED, f"the pasted skill {session.expects} never reached the model")
         if verdict.kind is None:
             verdict = read_back(account, self.settings.get("effort"))
-        usage = usage_of(heard, end, account, self.settings["model"], self.price)
-        two = phase_account(phase.spec.name, heard, account)
-        return _Ended(verdict, usage, heard.reply, output, errors_of(err), heard.skills_used, account=two)
+        return heard, verdict
 
     def _mounts(self, adapter: Adapter, treatment: Treatment, session: Session, handed_on: bool) -> dict[str, Path]:
         mounts = {adapter.executable: self.program.path, **treatment.mounts, **self.mounts}

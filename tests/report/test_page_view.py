@@ -136,7 +136,7 @@ def test_caveats_stand_apart_and_the_gravest_first(
     ("wins", "losses", "alpha", "told"),
     [
         (8, 0, 0.0304, True),  # 9/256 = 0.0352
-        (8, 0, 0.0352, False),
+        (8, 0, 9 / 256, False),
         (9, 0, 0.0304, False),  # 10/512 = 0.0195
         (4, 5, 0.0304, False),
         (1, 0, 0.9, True),
