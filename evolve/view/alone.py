@@ -24,21 +24,35 @@ from evolve.report.page.sweep import Beside
 from evolve.report.page.view import Around
 from evolve.report.page.write import NO_DRAWERS, page_html, sweep_html
 from evolve.view.generation_page import generation_facts, generation_tables
+from evolve.view.sweep_page import SweepBook, arms_of, cells_table, sweep_facts
 from evolve.workspace import Workspace
 
 
 def sweep_alone(workspace: Workspace, folder: Path, *, cells: bool) -> bytes:
-    """Return the page of a sweep.
+    """Return the page of a sweep: its arms beside one another, or where it stands when nothing stands beside another.
 
     Raises:
         EvidenceFault: Its journal is damaged.
-        InputError: It has no two arms that could stand beside each other, or it is invalid.
+        InputError: It is invalid; or cells are asked for and there is no matrix to open them from.
 
     """
+    book = SweepBook.open(folder)
+    if not book.compares:
+        return _standing(book, cells=cells)
     plan, rows = plan_of(folder), tuple(counted_rows(folder))
     voided = tuple(row for _, row in read_state(folder / JOURNAL_FILE).voided)
     beside = Beside(voided, sweep_diagnostics(folder, plan, rows))
     return sweep_html(plan, rows, _drawers(workspace, rows, (plan.sweep,)) if cells else NO_DRAWERS, beside)
+
+
+def _standing(book: SweepBook, *, cells: bool) -> bytes:
+    name = book.plan.sweep
+    if cells:
+        text = f"{name}: no arm stands beside an incumbent, so that there is no matrix to open cells from"
+        raise InputError(text, hint="evolve view has a page for each cell", code="no-cells")
+    table = cells_table(book, opens=False)
+    facts, arms = sweep_facts(book.status), arms_of(book)
+    return document("sweep.html.j2", title=f"sweep {name}", facts=facts, arms=arms, cells=table, report="")
 
 
 def promotion_alone(workspace: Workspace, folder: Path, *, cells: bool) -> bytes:

@@ -181,3 +181,14 @@ def test_a_plan_that_is_not_the_one_of_the_journal_is_told(
     plan.write_text(plan.read_text().replace('"runs":3', '"runs":4'))
     ran = evolve(*arguments)
     assert ran.code == 1 and "not the plan that the journal began with" in ran.err
+
+
+def test_a_sweep_of_one_arm_is_shown_by_where_it_stands(measured: Measured, evolve: CommandLine) -> None:
+    sweeps = find_workspace(measured.root).sweeps
+    alone = next(path.name for path in sweeps.iterdir() if path.is_dir() and path.name != sweep_of(measured))
+    ran = evolve("report", alone, "--html")
+    page = read_page(ran.out.encode())
+    assert ran.code == 0 and named(page, "h1")[0].text == f"sweep {alone}"
+    assert "3 cells in the order" in named(page, "main")[0].text and "href" not in str(named(page, "td")[0].attributes)
+    ran = evolve("report", alone, "--html", "--cells")
+    assert ran.code == 2 and "evolve view has a page for each cell" in ran.err
