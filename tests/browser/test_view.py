@@ -66,8 +66,9 @@ def test_a_sweep_is_followed_as_it_goes_without_being_loaded_again(
         page = entered(tabs_in_light, url.replace("index.html", f"sweep/{growing.folder.name}/index.html"))
         page.evaluate("window.first = true")
         expect(page.locator("#panel")).to_contain_text("1 of 48")
+        failed = page.locator("#cells td.failed").count()  # which arm was first depends on the digest of the code
         page.get_by_label("Only what did not resolve").check()
-        expect(page.locator("#cells tbody tr:visible")).to_have_count(0)
+        expect(page.locator("#cells tbody tr:visible")).to_have_count(failed)
         growing.grow(20)
         expect(page.locator("#panel")).to_contain_text("11 of 48")
         expect(page.locator("form.filter output")).to_have_text(re.compile("[1-9][0-9]* of 48 cells"))
