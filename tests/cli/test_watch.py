@@ -118,12 +118,14 @@ def test_a_generation_is_watched_from_sweep_to_sweep_and_looking_away_stops_noth
                 [*command, "watch"], cwd=root, env=environment, stderr=subprocess.PIPE, text=True
             ) as stays,
         ):
-            time.sleep(1.5)
+            assert away.stderr is not None and away.stderr.readline(), "it looks before it looks away"
+            time.sleep(0.5)
             away.send_signal(signal.SIGINT)
-            assert "Traceback" not in away.communicate(timeout=20)[1]
+            seen = away.communicate(timeout=20)[1]
+            assert "Traceback" not in seen
             _, told = stays.communicate(timeout=120)
         runs.communicate(timeout=120)
-    assert (runs.returncode, away.returncode) == (0, 0)
+    assert (runs.returncode, away.returncode) == (0, 0), seen
     assert stays.returncode == 0
     assert told.count(" cells to measure") >= 2, told
 
